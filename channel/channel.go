@@ -1,0 +1,92 @@
+// Package channel is the contract for ways to reach a person: a terminal, an editor, a chat. It holds plain data only, so that
+// whoever asks knows nothing of how the question is shown.
+package channel
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Kind says what an answer to a question decides.
+type Kind string
+
+// The kinds of question.
+const (
+	KindApproval Kind = "approval" // may this act be done?
+	KindSecret   Kind = "secret"   // type a secret; input is hidden and never stored
+)
+
+// Choice is one answer on offer.
+type Choice string
+
+// The choices of an approval. Deny is the default of every surface.
+const (
+	Once    Choice = "once"
+	Session Choice = "session"
+	Always  Choice = "always"
+	Deny    Choice = "deny"
+)
+
+// Finding is one dangerous act, in the words that a person is shown.
+type Finding struct {
+	ID         string // stable machine name of the rule
+	Key        string // what an approval is remembered by
+	Span       [2]int // byte offsets of the act in Question.Command
+	Text       string // the act itself, as it will run
+	Reason     string // why it is asked, in plain words
+	Targets    []string
+	Floor      bool // nobody may approve it
+	Unstorable bool // may be approved once, never remembered
+}
+
+// Question is one thing that only a person can decide. Text in it may come from a model: a surface makes control characters visible.
+type Question struct {
+	ID          string
+	Kind        Kind
+	Session     string
+	Task        string
+	Call        string
+	Tool        string
+	Title       string // one line, ours
+	Command     string // what would run, whole
+	Dir         string
+	Environment string
+	Elevated    bool
+	Findings    []Finding
+	Choices     []Choice // on offer, in order
+	Notes       []string // why a choice is missing, what will be stored
+	Waiting     int      // further questions behind this one
+	Created     time.Time
+	Expires     time.Time // zero = never
+}
+
+// Answer is what the person said.
+type Answer struct {
+	Choice Choice
+	Secret string // KindSecret only
+	Who    string // person and surface, for the audit
+}
+
+// Errors of an Asker. Any other error means that the question did not reach anybody.
+var (
+	ErrTimeout     = errors.New("nobody answered in time")
+	ErrInterrupted = errors.New("the question was interrupted")
+)
+
+// Asker puts a question to a person and waits for the answer. It returns when ctx ends, at the latest. It is called from one
+// goroutine at a time.
+type Asker interface {
+	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// AskerFunc lets a function be an Asker.
+type AskerFunc func(ctx context.Context, q Question) (Answer, error)
+
+// Ask calls f.
+func (f AskerFunc) Ask(ctx context.Context, q Question) (Answer, error) { return f(ctx, q) }
+
+// Notifier tells a person something that needs no answer.
+type Notifier interface {
+	Notify(ctx context.Context, text string) error
+}

@@ -1,0 +1,74 @@
+package environment
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Backend describes a kind of environment. It is inert: nothing is opened before Open.
+type Backend struct {
+	Name        string
+	Description string // one line, for people
+	// Config returns a pointer to the backend's own settings, filled with defaults; field tags name keys and help. nil = none.
+	Config func() any
+	// Check says why the backend can't be used here, in words that a user can act on.
+	Check func(ctx context.Context, config any) error
+	// Open makes the place, or finds the one that persisted for this key.
+	Open func(ctx context.Context, o OpenOptions) (Environment, error)
+	// Probe tells doctor what works; each line is a finding.
+	Probe func(ctx context.Context, config any) []string
+}
+
+// OpenOptions is what a backend is given to make a place.
+type OpenOptions struct {
+	Key         string // which place: tasks with the same key share one
+	Config      any    // what Config returned, filled from the configuration
+	Dir         string // terminal.cwd
+	HermesHome  string
+	Getenv      func(string) string
+	Environ     func() []string          // the host's environment; nil = none
+	Passthrough []string                 // terminal.env_passthrough: names the user lets through
+	Granted     func() []string          // names that loaded skills declare; nil = none
+	Secrets     func() map[string]string // .env and other secrets of the runtime, by variable; nil = none
+	KillGrace   time.Duration
+	Limits      Limits
+	GuardArgv   []string // starts the guard (the binary in a hidden role); nil = there is none
+	Log         *slog.Logger
+	Stderr      io.Writer // progress for a person; nil = none
+}
+
+var backends struct {
+	sync.Mutex
+	list []Backend
+}
+
+// Register adds a backend to the process-wide table. It is called from init and starts nothing. Of two with one name the later
+// one is used.
+func Register(b Backend) {
+	backends.Lock()
+	defer backends.Unlock()
+	backends.list = slices.DeleteFunc(backends.list, func(o Backend) bool { return o.Name == b.Name })
+	backends.list = append(backends.list, b)
+}
+
+// Backends returns the registered backends, sorted by name.
+func Backends() []Backend {
+	backends.Lock()
+	defer backends.Unlock()
+	return slices.SortedFunc(slices.Values(backends.list), func(a, b Backend) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// Lookup finds a backend by name.
+func Lookup(name string) (Backend, bool) {
+	for _, b := range Backends() {
+		if b.Name == name {
+			return b, true
+		}
+	}
+	return Backend{}, false
+}
