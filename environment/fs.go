@@ -138,3 +138,21 @@ type FileCount struct {
 	Path  Path
 	Count int
 }
+
+// Guard decides whether an operation may touch a file. It is given the resolved path and, if the file exists, its identity as
+// opened: check and use are one. A non-nil error refuses the operation, which has changed nothing by then.
+type Guard func(p Path, i *FileInfo, o Operation) error
+
+// Operation is what is about to be done to a file.
+type Operation string
+
+// The operations.
+const (
+	OpRead  Operation = "read"
+	OpWrite Operation = "write" // replace, rename (both ends), remove, make a directory
+)
+
+// Guarder is the ability of an FS to have every operation judged at the moment of use.
+type Guarder interface {
+	Guarded(g Guard) FS
+}
