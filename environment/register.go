@@ -14,6 +14,8 @@ import (
 type Backend struct {
 	Name        string
 	Description string // one line, for people
+	// Namespace is what Info().Namespace of every place of this backend is. "" = known only once a place is open.
+	Namespace Namespace
 	// Config returns a pointer to the backend's own settings, filled with defaults; field tags name keys and help. nil = none.
 	Config func() any
 	// Check says why the backend can't be used here, in words that a user can act on.
