@@ -1,0 +1,386 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Decode fills the struct that into points to from the section at the dotted path. Each field with a yaml tag takes its value
+// from the file, else from the variable in its env tag, else from its default tag. Further tags: min and max for numbers, enum
+// (a|b) for strings, help for people. A time.Duration is a number of seconds, or text such as 1m30s. Numbers written as text
+// count. The error joins one Problem for each bad value; such a field has its default.
+func (d *Document) Decode(path string, into any) error {
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("decode %s: %T is no pointer to a struct", path, into)
+	}
+	if n := d.node(path); path != "" && n != nil {
+		if _, ok := mapping(n); !ok {
+			return at(d.Path, n, path, "must be a mapping of keys")
+		}
+	}
+	return errors.Join(d.fill(path, v.Elem())...)
+}
+
+func (d *Document) fill(path string, v reflect.Value) []error {
+	var errs []error
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, opts, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if opts == "inline" {
+			errs = append(errs, d.fill(path, v.Field(i))...)
+			continue
+		}
+		if name == "" || name == "-" {
+			continue
+		}
+		if err := d.field(join(path, name), f, v.Field(i)); err != nil {
+			errs = append(errs, err...)
+		}
+	}
+	return errs
+}
+
+func (d *Document) field(key string, f reflect.StructField, v reflect.Value) []error {
+	if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[time.Time]() {
+		if n := d.node(key); n != nil {
+			if _, ok := mapping(n); !ok {
+				return []error{at(d.Path, n, key, "must be a mapping of keys")}
+			}
+		}
+		return d.fill(key, v)
+	}
+	if def, ok := f.Tag.Lookup("default"); ok {
+		if err := set(v, def, f.Tag); err != nil {
+			return []error{fmt.Errorf("default of %s: %w", key, err)}
+		}
+	}
+	if n := d.node(key); n != nil {
+		if err := set(v, plain(n), f.Tag); err != nil {
+			return []error{at(d.Path, n, key, err.Error())}
+		}
+		return nil
+	}
+	if name := f.Tag.Get("env"); name != "" {
+		if text, ok := d.getenv(name); ok && text != "" {
+			if err := set(v, text, f.Tag); err != nil {
+				return []error{&Problem{File: "environment", Key: name, Text: err.Error()}}
+			}
+		}
+	}
+	return nil
+}
+
+// set puts plain data into a field, converting text. On an error the field keeps what it had.
+func set(v reflect.Value, from any, tag reflect.StructTag) error {
+	if v.Type() == reflect.TypeFor[time.Duration]() {
+		return setDuration(v, from, tag)
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return setString(v, from, tag)
+	case reflect.Bool:
+		b, ok := boolean(from)
+		if !ok {
+			return fmt.Errorf("%s is neither true nor false", show(from))
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int64, reflect.Float64:
+		return setNumber(v, from, tag)
+	case reflect.Slice:
+		return setSlice(v, from, tag)
+	case reflect.Map:
+		return setMap(v, from)
+	case reflect.Interface:
+		if from != nil {
+			v.Set(reflect.ValueOf(from))
+		}
+	case reflect.Pointer:
+		p := reflect.New(v.Type().Elem())
+		if err := set(p.Elem(), from, tag); err != nil {
+			return err
+		}
+		v.Set(p)
+	default:
+		return fmt.Errorf("a field of type %s can't be configured", v.Type())
+	}
+	return nil
+}
+
+func setString(v reflect.Value, from any, tag reflect.StructTag) error {
+	var s string
+	switch x := from.(type) {
+	case string:
+		s = x
+	case bool, int64, uint64, float64:
+		s = fmt.Sprint(x)
+	default:
+		return fmt.Errorf("%s is not text", show(from))
+	}
+	if enum := tag.Get("enum"); enum != "" && s != "" {
+		low := strings.ToLower(strings.TrimSpace(s))
+		for allowed := range strings.SplitSeq(enum, "|") {
+			if low == allowed {
+				v.SetString(low)
+				return nil
+			}
+		}
+		return fmt.Errorf("%s is not one of %s", show(from), strings.ReplaceAll(enum, "|", ", "))
+	}
+	v.SetString(s)
+	return nil
+}
+
+func boolean(from any) (bool, bool) {
+	switch x := from.(type) {
+	case bool:
+		return x, true
+	case int64:
+		return x == 1, x == 0 || x == 1
+	case uint64:
+		return x == 1, x == 0 || x == 1
+	case string:
+		switch strings.ToLower(strings.TrimSpace(x)) {
+		case "true", "yes", "on", "1":
+			return true, true
+		case "false", "no", "off", "0":
+			return false, true
+		}
+	}
+	return false, false
+}
+
+func number(from any) (float64, bool) {
+	switch x := from.(type) {
+	case int64:
+		return float64(x), true
+	case uint64:
+		return float64(x), true
+	case float64:
+		return x, !math.IsNaN(x) && !math.IsInf(x, 0)
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(x), 64)
+		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+	}
+	return 0, false
+}
+
+func setNumber(v reflect.Value, from any, tag reflect.StructTag) error {
+	f, ok := number(from)
+	whole := v.Kind() != reflect.Float64
+	if !ok || whole && f != math.Trunc(f) {
+		return fmt.Errorf("%s is not a %s", show(from), allowedNumber(whole, tag))
+	}
+	if err := inRange(f, whole, tag); err != nil {
+		return err
+	}
+	if whole {
+		v.SetInt(int64(f))
+	} else {
+		v.SetFloat(f)
+	}
+	return nil
+}
+
+func setDuration(v reflect.Value, from any, tag reflect.StructTag) error {
+	f, ok := number(from)
+	if !ok {
+		text, isText := from.(string)
+		dur, err := time.ParseDuration(strings.TrimSpace(text))
+		if !isText || err != nil {
+			return fmt.Errorf("%s is not a number of seconds%s", show(from), bounds(tag))
+		}
+		f = dur.Seconds()
+	}
+	if f < 0 || f > 1e9 {
+		return fmt.Errorf("%s is not a number of seconds%s", show(from), bounds(tag))
+	}
+	if err := inRange(f, false, tag); err != nil {
+		return err
+	}
+	v.SetInt(int64(f * float64(time.Second)))
+	return nil
+}
+
+func allowedNumber(whole bool, tag reflect.StructTag) string {
+	if whole {
+		return "whole number" + bounds(tag)
+	}
+	return "number" + bounds(tag)
+}
+
+func bounds(tag reflect.StructTag) string {
+	lo, hi := tag.Get("min"), tag.Get("max")
+	switch {
+	case lo != "" && hi != "":
+		return " from " + lo + " to " + hi
+	case lo != "":
+		return ", at least " + lo
+	case hi != "":
+		return ", at most " + hi
+	}
+	return ""
+}
+
+func inRange(f float64, whole bool, tag reflect.StructTag) error {
+	lo, errLo := strconv.ParseFloat(tag.Get("min"), 64)
+	hi, errHi := strconv.ParseFloat(tag.Get("max"), 64)
+	if errLo == nil && f < lo || errHi == nil && f > hi {
+		return fmt.Errorf("%v is not a %s", f, allowedNumber(whole, tag))
+	}
+	return nil
+}
+
+func setSlice(v reflect.Value, from any, tag reflect.StructTag) error {
+	if text, ok := from.(string); ok {
+		text = strings.TrimSpace(text)
+		switch {
+		case text == "":
+			from = []any{}
+		case strings.HasPrefix(text, "["):
+			if err := json.Unmarshal([]byte(text), &from); err != nil {
+				return fmt.Errorf("%s is no JSON list: %w", show(text), err)
+			}
+		default:
+			from = []any{text}
+		}
+	}
+	list, ok := from.([]any)
+	if !ok {
+		return fmt.Errorf("%s is not a list", show(from))
+	}
+	out := reflect.MakeSlice(v.Type(), len(list), len(list))
+	for i, item := range list {
+		if err := set(out.Index(i), item, tag); err != nil {
+			return fmt.Errorf("item %d: %w", i+1, err)
+		}
+	}
+	v.Set(out)
+	return nil
+}
+
+func setMap(v reflect.Value, from any) error {
+	if text, ok := from.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if err := json.Unmarshal([]byte(text), &from); err != nil {
+			return fmt.Errorf("%s is no JSON object: %w", show(text), err)
+		}
+	}
+	m, ok := from.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s is not a mapping of keys", show(from))
+	}
+	out := reflect.MakeMapWithSize(v.Type(), len(m))
+	for key, item := range m {
+		e := reflect.New(v.Type().Elem()).Elem()
+		if e.Kind() == reflect.Struct {
+			if err := setStruct(e, item); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		} else if err := set(e, item, ""); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		out.SetMapIndex(reflect.ValueOf(key), e)
+	}
+	v.Set(out)
+	return nil
+}
+
+// setStruct fills a struct that is an element of a map.
+func setStruct(v reflect.Value, from any) error {
+	m, ok := from.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s is not a mapping of keys", show(from))
+	}
+	known := map[string]bool{}
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		known[name] = true
+		if def, ok := f.Tag.Lookup("default"); ok {
+			if err := set(v.Field(i), def, f.Tag); err != nil {
+				return err
+			}
+		}
+		if item, ok := m[name]; ok && item != nil {
+			if err := set(v.Field(i), item, f.Tag); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	for key := range m {
+		if !known[key] {
+			return fmt.Errorf("unknown key %q", key)
+		}
+	}
+	return nil
+}
+
+func show(v any) string {
+	s := fmt.Sprint(v)
+	if text, ok := v.(string); ok {
+		s = strconv.Quote(text)
+	}
+	if r := []rune(s); len(r) > 60 {
+		s = string(r[:60]) + "…"
+	}
+	return s
+}
+
+// plain turns a node into Go data. Keys and values keep their text where they are text.
+func plain(n ast.Node) any {
+	var v any
+	if err := yaml.NodeToValue(n, &v); err != nil {
+		return n.String()
+	}
+	return normal(v)
+}
+
+func normal(v any) any {
+	switch v := v.(type) {
+	case uint64:
+		if v <= math.MaxInt64 {
+			return int64(v)
+		}
+	case int:
+		return int64(v)
+	case []any:
+		for i := range v {
+			v[i] = normal(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = normal(v[k])
+		}
+	case map[any]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[fmt.Sprint(k)] = normal(x)
+		}
+		return out
+	}
+	return v
+}
+
+var yamlPlace = regexp.MustCompile(`^\[(\d+):(\d+)\] (.*)`)
+
+// syntaxError makes one line of the parser's message, which brings a picture of the source along.
+func syntaxError(name string, err error) error {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	p := &Problem{File: name, Text: first}
+	if m := yamlPlace.FindStringSubmatch(first); m != nil {
+		p.Line, _ = strconv.Atoi(m[1])
+		p.Column, _ = strconv.Atoi(m[2])
+		p.Text = m[3]
+	}
+	return p
+}

@@ -1,0 +1,195 @@
+// Package config reads config.yaml and .env, and hands every module its own settings: a struct that the module declares, filled
+// from the file, the environment and the defaults in its tags, with errors that name line and column.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// Document is one configuration, read and parsed. It does not change; load again to see changes.
+type Document struct {
+	Path   string // file it was read from, also where there is none yet
+	Exists bool
+	root   *ast.MappingNode // nil = empty
+	getenv func(string) (string, bool)
+}
+
+// MaxBytes bounds a configuration file: what is larger was not written by a person.
+const MaxBytes = 4 << 20
+
+// Load reads the file at path. A missing file is an empty configuration. getenv looks variables up; nil = none.
+func Load(path string, getenv func(string) (string, bool)) (*Document, error) {
+	d := &Document{Path: path, getenv: getenv}
+	if getenv == nil {
+		d.getenv = func(string) (string, bool) { return "", false }
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err != nil {
+		return d, fmt.Errorf("read the configuration: %w", err)
+	}
+	d.Exists = true
+	if info.Size() > MaxBytes {
+		return d, fmt.Errorf("%s: %d bytes is more than the %d a configuration may have", path, info.Size(), MaxBytes)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return d, fmt.Errorf("read the configuration: %w", err)
+	}
+	root, err := parse(path, text)
+	d.root = root
+	return d, err
+}
+
+// Parse is Load for text that is at hand; name stands for the file in errors.
+func Parse(name, text string, getenv func(string) (string, bool)) (*Document, error) {
+	d := &Document{Path: name, Exists: true, getenv: getenv}
+	if getenv == nil {
+		d.getenv = func(string) (string, bool) { return "", false }
+	}
+	root, err := parse(name, []byte(text))
+	d.root = root
+	return d, err
+}
+
+func parse(name string, text []byte) (*ast.MappingNode, error) {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, syntaxError(name, err)
+	}
+	var body ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		if body != nil {
+			return nil, at(name, doc.Body, "", "a second YAML document; put everything into one")
+		}
+		body = doc.Body
+	}
+	if body == nil || body.Type() == ast.NullType {
+		return nil, nil
+	}
+	root, ok := mapping(body)
+	if !ok {
+		return nil, at(name, body, "", "the configuration must be a mapping of keys, such as `terminal:`")
+	}
+	return root, nil
+}
+
+// mapping sees a mapping where the parser made a single pair of it, and through tags and anchors.
+func mapping(n ast.Node) (*ast.MappingNode, bool) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n, true
+	case *ast.MappingValueNode:
+		return ast.Mapping(n.GetToken(), false, n), true
+	case *ast.AnchorNode:
+		return mapping(n.Value)
+	case *ast.TagNode:
+		return mapping(n.Value)
+	}
+	return nil, false
+}
+
+func keyOf(v *ast.MappingValueNode) string {
+	if s, ok := v.Key.(*ast.StringNode); ok {
+		return s.Value
+	}
+	return v.Key.GetToken().Value
+}
+
+// node finds the value at a dotted path, nil if there is none or it is null.
+func (d *Document) node(path string) ast.Node {
+	if d.root == nil {
+		return nil
+	}
+	var n ast.Node = d.root
+	for part := range strings.SplitSeq(path, ".") {
+		m, ok := mapping(n)
+		if !ok {
+			return nil
+		}
+		if n = child(m, part); n == nil {
+			return nil
+		}
+	}
+	if n.Type() == ast.NullType {
+		return nil
+	}
+	return n
+}
+
+func child(m *ast.MappingNode, key string) ast.Node {
+	for _, v := range m.Values {
+		if keyOf(v) == key {
+			return v.Value
+		}
+	}
+	return nil
+}
+
+// Has reports whether the file itself has a value at the dotted path.
+func (d *Document) Has(path string) bool { return d.node(path) != nil }
+
+// Get returns the value at the dotted path as plain Go data (string, int64, float64, bool, []any, map[string]any).
+func (d *Document) Get(path string) (any, bool) {
+	n := d.node(path)
+	if n == nil {
+		return nil, false
+	}
+	return plain(n), true
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// Problem is something in a configuration that a person must mend.
+type Problem struct {
+	File   string
+	Line   int // 1-based; 0 = the whole file
+	Column int
+	Key    string // dotted
+	Text   string // what is wrong and what is allowed
+}
+
+// Error gives the place, the key and what is wrong, in one line.
+func (p *Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	b.WriteString(": ")
+	if p.Key != "" {
+		b.WriteString(p.Key + ": ")
+	}
+	b.WriteString(p.Text)
+	return b.String()
+}
+
+func at(name string, n ast.Node, key, text string) *Problem {
+	p := &Problem{File: name, Key: key, Text: text}
+	if n != nil && n.GetToken() != nil && n.GetToken().Position != nil {
+		pos := n.GetToken().Position
+		p.Line, p.Column = pos.Line, pos.Column
+	}
+	return p
+}
+
+// DefaultPath is where the configuration of a HERMES_HOME lies.
+func DefaultPath(home string) string { return filepath.Join(home, "config.yaml") }
