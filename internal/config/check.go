@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -16,6 +18,27 @@ import (
 type Section struct {
 	Path string
 	New  func() any
+}
+
+var registered struct {
+	sync.Mutex
+	list []Section
+}
+
+// Register adds a section to the process's table. It is called from init and reads nothing.
+func Register(s Section) {
+	registered.Lock()
+	defer registered.Unlock()
+	registered.list = append(registered.list, s)
+}
+
+// Registered returns the sections of all modules that are linked in, by path.
+func Registered() []Section {
+	registered.Lock()
+	defer registered.Unlock()
+	out := slices.Clone(registered.list)
+	slices.SortStableFunc(out, func(a, b Section) int { return strings.Compare(a.Path, b.Path) })
+	return out
 }
 
 // Key is one setting that some section knows.
