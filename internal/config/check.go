@@ -25,11 +25,18 @@ var registered struct {
 	list []Section
 }
 
-// Register adds a section to the process's table. It is called from init and reads nothing.
-func Register(s Section) {
+// Sectioned is a settings struct that knows where it stands: *T has the method, T the fields that Decode fills.
+type Sectioned interface {
+	Section() string // dotted path
+}
+
+// Register adds the sections of a module to the process's table. It is called from init and reads nothing.
+func Register(fresh ...func() Sectioned) {
 	registered.Lock()
 	defer registered.Unlock()
-	registered.list = append(registered.list, s)
+	for _, f := range fresh {
+		registered.list = append(registered.list, Section{Path: f().Section(), New: func() any { return f() }})
+	}
 }
 
 // Registered returns the sections of all modules that are linked in, by path.
