@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/config"
 )
 
 // Config is the part of `terminal:` that says where commands run and what bounds them. The tags name each key, the variable that
@@ -25,6 +26,8 @@ type LimitConfig struct {
 	FileSizeMB int `yaml:"file_size_mb" default:"0" min:"0" help:"largest file that is written, in MiB"`
 	OpenFiles  int `yaml:"open_files" default:"0" min:"0" help:"open files of one process"`
 }
+
+func init() { config.Register(config.Section{Path: "terminal", New: func() any { return &Config{} }}) }
 
 // Bounds is the limits in the terms of an environment.
 func (l LimitConfig) Bounds() environment.Limits { return environment.Limits(l) }

@@ -1,0 +1,209 @@
+// Package session runs one command of a session in the place where its task works, within bounds: output is filtered and cut while
+// it is read, and what provably did not start is tried again.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/config"
+	"github.com/hermes-runtime/hermes/internal/redact"
+	"github.com/hermes-runtime/hermes/internal/textcap"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// Whole is how many characters of an output are kept at most, in the spill file or for a program that reads the result.
+const Whole = textcap.DefaultSpillMax
+
+// spillEnd is how long the spill file may take to be finished once the command has ended.
+const spillEnd = 5 * time.Second
+
+// retries are the waits before a command that provably did not start is tried again.
+var retries = []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
+
+// Config is the part of `tool_output:` that bounds the output of commands.
+type Config struct {
+	MaxBytes int `yaml:"max_bytes" default:"50000" min:"1000" help:"characters of a command's output that a result holds: 40 % from its start, 60 % from its end"`
+	// KnownOnly leaves what merely looks like a secret: security.redact is off. The runtime sets it.
+	KnownOnly bool `yaml:"-"`
+}
+
+func init() {
+	config.Register(config.Section{Path: "tool_output", New: func() any { return &Config{} }})
+}
+
+// Request is one command of a session. Command.Output and Command.State are filled in.
+type Request struct {
+	Place   environment.Place
+	Command environment.Command
+	Output  Output
+	// Renew replaces a place that was found gone before the command started; nil = it can't be replaced.
+	Renew func(ctx context.Context, old environment.Environment) (environment.Place, error)
+}
+
+// Output says what becomes of what a command prints. The zero value keeps 50 000 characters and no file.
+type Output struct {
+	Limit     int              // characters; 0 = 50 000
+	Encoding  string           // "" = UTF-8
+	Redactor  *redact.Redactor // known secrets; may be nil
+	KnownOnly bool             // leave what merely looks like a secret
+	// Spill opens the file that takes the whole output once it is over the limit; nil = none.
+	Spill func(ctx context.Context) (tool.SpillFile, error)
+}
+
+// Answer is what became of a command and its output.
+type Answer struct {
+	environment.Result
+	Place environment.Place // where it ran: another than asked for if that was gone
+	Text  textcap.Result    // filtered and bounded
+	Spill *tool.Spill       // the file that holds the whole output, or as much of it as a file may
+}
+
+// Run runs one command. The error is that of the place (see environment.Environment), or that of ctx if it ended before the command
+// could start; the answer then holds what was printed until then.
+func Run(ctx context.Context, r Request) (Answer, error) {
+	out, err := newSink(ctx, r.Output)
+	if err != nil {
+		return Answer{Place: r.Place}, err
+	}
+	defer out.release()
+	r.Command.Output = out
+	res, place, err := start(ctx, r)
+	a := Answer{Result: res, Place: place}
+	a.Text, a.Spill = out.finish()
+	return a, err
+}
+
+// start runs the command, again where it provably did not start.
+func start(ctx context.Context, r Request) (environment.Result, environment.Place, error) {
+	begin, place, renewed := time.Now(), r.Place, false
+	for try := 0; ; {
+		c := r.Command
+		c.State = place.State
+		res, err := place.Run(ctx, c)
+		if err == nil || !errors.Is(err, environment.ErrNotStarted) {
+			res.Recreated = res.Recreated || renewed
+			return res, place, err
+		}
+		if errors.Is(err, environment.ErrGone) && r.Renew != nil && !renewed {
+			anew, again := r.Renew(ctx, place.Environment)
+			if again != nil {
+				return res, place, again
+			}
+			place, renewed = anew, true
+			continue
+		}
+		if try == len(retries) || c.Timeout > 0 && time.Since(begin)+retries[try] > c.Timeout {
+			return res, place, err
+		}
+		if waitErr := wait(ctx, retries[try]); waitErr != nil {
+			return res, place, fmt.Errorf("wait to start a command again: %w", waitErr)
+		}
+		try++
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
+		return context.DeadlineExceeded
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// sink is the writer that a command prints into. What comes after finish is dropped: a place that is lost may still print.
+type sink struct {
+	mu      sync.Mutex
+	done    bool
+	filter  *textcap.Filter
+	collect *textcap.Collector
+	file    tool.SpillFile
+	release context.CancelFunc
+}
+
+func newSink(ctx context.Context, o Output) (*sink, error) {
+	s := &sink{}
+	opts := textcap.CollectorOptions{Limit: o.Limit}
+	// The file outlives the context of the call by a moment, so that an interrupted command's output is whole.
+	ctx, s.release = context.WithCancel(context.WithoutCancel(ctx))
+	if o.Spill != nil {
+		opts.Spill = func() (io.WriteCloser, error) {
+			f, err := o.Spill(ctx)
+			if err != nil {
+				return nil, err
+			}
+			s.file = f
+			return f, nil
+		}
+	}
+	s.collect = textcap.NewCollector(opts)
+	var err error
+	s.filter, err = textcap.NewFilter(s.collect, textcap.FilterOptions{Encoding: o.Encoding, Redactor: o.Redactor, KnownOnly: o.KnownOnly})
+	if err != nil {
+		s.release()
+		return nil, &environment.Error{Kind: environment.ErrConfig, Op: "terminal.encoding", Err: err}
+	}
+	return s, nil
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done {
+		return len(p), nil
+	}
+	return s.filter.Write(p)
+}
+
+func (s *sink) finish() (textcap.Result, *tool.Spill) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = true
+	late := time.AfterFunc(spillEnd, s.release)
+	defer late.Stop()
+	_ = s.filter.Close()  // a Collector takes everything
+	_ = s.collect.Close() // told in the result
+	res := s.collect.Result()
+	if s.file == nil || res.Spill.Err != nil {
+		return res, nil
+	}
+	return res, &tool.Spill{Path: s.file.Path(), Chars: int(res.Total.Chars), Lines: int(res.Total.Lines)}
+}
+
+// Shown is the output as a model reads it: whole, or its head and tail around a note that says what is missing, who cut it and where
+// the rest is.
+func (a Answer) Shown(who string) string {
+	if !a.Text.Truncated {
+		return a.Text.Head
+	}
+	kept := textcap.Chars(a.Text.Head) + textcap.Chars(a.Text.Tail)
+	note := fmt.Sprintf("[%s shows %d of %d characters (tool_output.max_bytes): %d characters, %d of %d lines, are left out here",
+		who, kept, a.Text.Total.Chars, a.Text.Omitted.Chars, a.Text.Omitted.Lines, a.Text.Total.Lines)
+	switch {
+	case a.Spill == nil:
+		note += "; they could not be kept. Send the output to a file, or ask for less, to see them]"
+	case a.Text.Spill.Complete:
+		note += fmt.Sprintf("; the whole output is in %s: read on there with read_file, offset and limit]", a.Spill.Path)
+	default:
+		note += fmt.Sprintf("; the first %d characters are in %s: read on there with read_file, offset and limit]", a.Text.Spill.Held.Chars, a.Spill.Path)
+	}
+	return onItsOwnLine(a.Text.Head) + note + "\n" + a.Text.Tail
+}
+
+func onItsOwnLine(head string) string {
+	if head == "" || head[len(head)-1] == '\n' {
+		return head
+	}
+	return head + "\n"
+}
