@@ -112,3 +112,9 @@ type Refusal struct {
 
 // Error says that the call was refused.
 func (r *Refusal) Error() string { return "the tool refused the call" }
+
+// Validator is a tool that can tell that it was set up wrongly. It is asked once, when a registry takes the tool over; the error is
+// the reason why the tool is not there.
+type Validator interface {
+	Validate() error
+}

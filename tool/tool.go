@@ -7,6 +7,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -89,6 +90,9 @@ type Function struct {
 // are validated and decoded before run is called.
 func Func[Args any](spec Spec, run func(ctx context.Context, c *Call, args Args) (any, error)) *Function {
 	f := &Function{spec: spec, args: reflect.TypeFor[Args]()}
+	if run == nil {
+		return f
+	}
 	f.run = func(ctx context.Context, c *Call) (any, error) {
 		var args Args
 		if err := json.Unmarshal(c.Args, &args); err != nil {
@@ -101,6 +105,14 @@ func Func[Args any](spec Spec, run func(ctx context.Context, c *Call, args Args)
 
 // Spec returns what the tool declares.
 func (f *Function) Spec() Spec { return f.spec }
+
+// Validate reports a tool made without a function.
+func (f *Function) Validate() error {
+	if f.run == nil {
+		return errors.New("handler: there is none")
+	}
+	return nil
+}
 
 // Run decodes the arguments and calls the function.
 func (f *Function) Run(ctx context.Context, c *Call) (any, error) { return f.run(ctx, c) }
