@@ -1,0 +1,47 @@
+//go:build !linux && !darwin
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+
+	"github.com/hermes-runtime/hermes/environment"
+)
+
+// Engine runs no commands on this system, and says why.
+type Engine struct{}
+
+// Unavailable is why there are no commands here.
+const Unavailable = "commands can't be run on " + runtime.GOOS + " yet: process groups and shells are those of Unix; use WSL, or a backend on another machine"
+
+var errNotDir = errors.New("not a directory")
+
+func searchable(string) error { return nil }
+
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// New makes an engine.
+func New(Options) *Engine { return &Engine{} }
+
+// Shell is "": there is none.
+func (*Engine) Shell() string { return "" }
+
+// Describe says for people why commands don't run.
+func (*Engine) Describe() []string { return []string{Unavailable} }
+
+// Run fails with ErrUnavailable.
+func (*Engine) Run(context.Context, environment.Command, Base) (environment.Result, error) {
+	return environment.Result{}, &environment.Error{Kind: environment.ErrUnavailable, Op: "run a command", Err: errors.New(Unavailable)}
+}
+
+// Close does nothing.
+func (*Engine) Close(context.Context) error { return nil }

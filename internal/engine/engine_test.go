@@ -1,0 +1,104 @@
+//go:build linux || darwin
+
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine"
+)
+
+// call runs one command and gives its result and output.
+func call(t *testing.T, e *engine.Engine, c environment.Command) (environment.Result, string) {
+	t.Helper()
+	var out bytes.Buffer
+	c.Output = &out
+	res, err := e.Run(context.Background(), c, base(t))
+	if err != nil {
+		t.Fatalf("Run(%q): %v", c.Script, err)
+	}
+	return res, out.String()
+}
+
+func base(t *testing.T) engine.Base {
+	t.Helper()
+	return engine.Base{Environ: os.Environ(), Home: os.TempDir(), Temp: os.TempDir()}
+}
+
+func open(t *testing.T, o engine.Options) *engine.Engine {
+	t.Helper()
+	e := engine.New(o)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := e.Close(ctx); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return e
+}
+
+func TestCarry_StateSurvivesEveryEnd(t *testing.T) { // ENG-8, ENG-9
+	e := open(t, engine.Options{})
+	for _, row := range []struct {
+		name, script, want string
+		code               int
+	}{
+		{"plain", `export A=1`, "1", 0},
+		{"exit", `export A=2; exit 3`, "2", 3},
+		{"exit in a function", `f() { export A=3; exit 4; }; f`, "3", 4},
+		{"set -e", `set -e; export A=4; false; export A=no`, "4", 1},
+		{"syntax error on a later line", "export A=5\nif (", "5", 2},
+		{"own EXIT trap", `trap 'echo bye $?' EXIT; export A=6; exit 5`, "6", 5},
+		{"own EXIT trap that changes", `trap 'export A=7' EXIT; exit 5`, "7", 5},
+		{"own EXIT trap that exits", `trap 'exit 9' EXIT; export A=8; exit 5`, "8", 9},
+		{"EXIT trap of a file", `echo "trap 'echo bye' 0" >"$TMPDIR/lib.sh"; . "$TMPDIR/lib.sh"; export A=9; exit 6`, "9", 6},
+		{"tracing", `set -x; export A=10`, "10", 0},
+		{"DEBUG trap", `trap 'echo dbg' DEBUG; export A=11`, "11", 0},
+		{"descriptors taken", `exec 9>/dev/null 10>/dev/null; export A=12; exit 1`, "12", 1},
+		{"awkward values", `export A=$'a"b\\c\n$x` + "`" + `\ty\x01\'' `, "a\"b\\c\n$x`\ty\x01'", 0},
+		{"former after exec", `export A=no; exec true`, "", 0},
+		{"former after a signal", `export A=no; kill -9 $$`, "", 137},
+		{"unset", `export A=1; unset A`, "", 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := environment.NewState(environment.Path(t.TempDir()))
+			res, _ := call(t, e, environment.Command{Script: row.script, State: s, Env: map[string]string{"TMPDIR": t.TempDir()}})
+			if res.ExitCode != row.code {
+				t.Errorf("exit code %d, want %d", res.ExitCode, row.code)
+			}
+			if _, got := call(t, e, environment.Command{Script: `printf %s "$A"`, State: s}); got != row.want {
+				t.Errorf("A = %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestEnd_TreeThatIgnoresTermAndHoldsThePipe(t *testing.T) { // ENG-14, ENG-15, GRP-2
+	for _, o := range []engine.Options{{}, {NoCgroup: true}} {
+		e := open(t, o)
+		start := time.Now()
+		var out bytes.Buffer
+		mark := "31" + strings.TrimLeft(time.Now().Format("150405.000"), "0")[:6]
+		res, err := e.Run(context.Background(), environment.Command{
+			Script: `trap '' TERM; (setsid sh -c "trap '' TERM; sleep ` + mark + `" &); (trap '' TERM; sleep ` + mark + ` & sleep ` + mark + `); sleep ` + mark,
+			Output: &out, Timeout: 200 * time.Millisecond, Grace: 100 * time.Millisecond,
+		}, base(t))
+		if err != nil || res.Reason != environment.TimedOut || res.ExitCode != 124 || len(res.Survivors) > 0 {
+			t.Errorf("%v: result %+v, error %v", e.Describe(), res, err)
+		}
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("took %v", d)
+		}
+		_, ps := call(t, e, environment.Command{Script: `for f in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$f; echo; done 2>/dev/null | grep 'sleep ` + mark + `' | grep -v grep | grep -v for`})
+		if strings.Contains(ps, mark) {
+			t.Errorf("%v: still there:\n%s", e.Describe(), ps)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+//go:build linux || darwin
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hermes-runtime/hermes/environment"
+)
+
+// exit is how the first process of a command ended.
+type exit struct {
+	code   int
+	signal syscall.Signal // 0 = none
+	err    error
+}
+
+// await waits for the end of p and takes its status.
+func await(p *os.Process) exit {
+	s, err := p.Wait()
+	if err != nil {
+		return exit{code: -1, err: err}
+	}
+	w := s.Sys().(syscall.WaitStatus)
+	if w.Signaled() {
+		return exit{code: 128 + int(w.Signal()), signal: w.Signal()}
+	}
+	return exit{code: w.ExitStatus()}
+}
+
+// follow sees a started command to its end.
+func (r *run) follow(ctx context.Context) environment.Result {
+	res := environment.Result{Dir: environment.Path(r.place.dir), DirNote: r.place.note}
+	var timeout <-chan time.Time
+	if r.c.Timeout > 0 {
+		t := time.NewTimer(r.c.Timeout)
+		defer t.Stop()
+		timeout = t.C
+	}
+	select {
+	case x := <-r.exited:
+		r.ended(&res, x)
+	case <-timeout:
+		r.cut(&res, environment.TimedOut)
+	case <-ctx.Done():
+		reason := environment.Interrupted
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			reason = environment.TimedOut
+		}
+		r.cut(&res, reason)
+	case <-r.e.ended.Done():
+		r.cut(&res, environment.Interrupted)
+	}
+	r.e.guard.Remove(r.group.ID())
+	res.Elapsed = time.Since(r.began)
+	return res
+}
+
+// ended completes the result of a command that ended by itself.
+func (r *run) ended(res *environment.Result, x exit) {
+	res.ExitCode, res.Reason = x.code, environment.Exited
+	if x.signal != 0 {
+		res.Reason, res.Signal = environment.Signaled, unix.SignalName(x.signal)
+	}
+	if r.c.EndLeft {
+		res.Survivors = r.group.End(r.grace())
+	}
+	r.drain()
+	r.struck(res)
+	if !r.c.EndLeft {
+		res.Left = r.group.Members()
+	}
+	if r.carry && x.signal == 0 {
+		r.carryOver(res)
+	}
+}
+
+// cut ends a command from outside. What it carried before stays.
+func (r *run) cut(res *environment.Result, reason environment.Reason) {
+	res.Reason, res.ExitCode = reason, 124
+	grace := r.grace()
+	if reason == environment.Interrupted {
+		res.ExitCode, grace = 130, min(grace, interruptGrace)
+	}
+	res.Survivors = r.group.End(grace)
+	if len(res.Survivors) == 0 {
+		select {
+		case <-r.exited: // collected, so that nothing of the call is left
+		case <-time.After(drainTotal):
+		}
+	}
+	r.drain()
+}
+
+func (r *run) grace() time.Duration {
+	if r.c.Grace > 0 {
+		return r.c.Grace
+	}
+	return r.e.o.Grace
+}
+
+// drain reads what the command wrote, for a bounded time: whoever it left running may hold the pipes for ever.
+func (r *run) drain() {
+	deadline := time.Now().Add(drainTotal)
+	for _, p := range []*pump{r.out, r.err} {
+		for !over(p, deadline) {
+		}
+		p.stop()
+	}
+}
+
+// over waits a moment for the end of p and reports whether it is time to stop.
+func over(p *pump, deadline time.Time) bool {
+	now := time.Now()
+	wait := min(drainSilence-p.silent(now), deadline.Sub(now))
+	if wait <= 0 {
+		return true
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-p.ended():
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// carryOver takes over the state that the shell printed. A shell that printed none (after exec) leaves the former one.
+func (r *run) carryOver(res *environment.Result) {
+	r.state.stop()
+	r.state.rest()
+	c := r.state.collected()
+	if c.over {
+		r.e.o.Log.Warn("the state of a command is not carried", "reason", "too long", "limit", c.most)
+		return
+	}
+	d, err := parseDump(c.Bytes())
+	if err != nil {
+		if c.Len() > 0 {
+			r.e.o.Log.Warn("the state of a command is not carried", "error", errDump)
+		}
+		return
+	}
+	if d.dir != "" {
+		res.Dir = environment.Path(d.dir)
+	}
+	before := environment.Snapshot{Dir: r.before.Dir, Vars: r.before.Vars}
+	after := environment.Snapshot{Dir: res.Dir, Vars: r.before.Vars}
+	if r.varied {
+		after = carrier{base: r.base, call: r.c.Env, before: r.before}.after(d)
+		after.Dir = res.Dir
+	}
+	if environment.Path(r.place.dir) == res.Dir && r.c.Dir != "" {
+		after.Dir = before.Dir // started elsewhere for once, and stayed there: the carried directory is untouched
+	}
+	r.c.State.Merge(before, after)
+}
