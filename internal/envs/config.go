@@ -27,7 +27,10 @@ type LimitConfig struct {
 	OpenFiles  int `yaml:"open_files" default:"0" min:"0" help:"open files of one process"`
 }
 
-func init() { config.Register(config.Section{Path: "terminal", New: func() any { return &Config{} }}) }
+func init() { config.Register(func() config.Sectioned { return &Config{} }) }
+
+// Section is where Config stands in the configuration.
+func (*Config) Section() string { return "terminal" }
 
 // Bounds is the limits in the terms of an environment.
 func (l LimitConfig) Bounds() environment.Limits { return environment.Limits(l) }

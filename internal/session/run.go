@@ -29,13 +29,25 @@ var retries = []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
 // Config is the part of `tool_output:` that bounds the output of commands.
 type Config struct {
 	MaxBytes int `yaml:"max_bytes" default:"50000" min:"1000" help:"characters of a command's output that a result holds: 40 % from its start, 60 % from its end"`
-	// KnownOnly leaves what merely looks like a secret: security.redact is off. The runtime sets it.
-	KnownOnly bool `yaml:"-"`
+}
+
+// Secrecy is the part of `security:` that says how much is taken out of what commands print.
+type Secrecy struct {
+	Redact string `yaml:"redact" default:"on" enum:"on|off" help:"off leaves what merely looks like a secret; values of known secrets are taken out always"`
 }
 
 func init() {
-	config.Register(config.Section{Path: "tool_output", New: func() any { return &Config{} }})
+	config.Register(func() config.Sectioned { return &Config{} }, func() config.Sectioned { return &Secrecy{} })
 }
+
+// Section is where Config stands in the configuration.
+func (*Config) Section() string { return "tool_output" }
+
+// Section is where Secrecy stands in the configuration.
+func (*Secrecy) Section() string { return "security" }
+
+// KnownOnly reports whether what merely looks like a secret is left.
+func (s *Secrecy) KnownOnly() bool { return s.Redact == "off" }
 
 // Request is one command of a session. Command.Output and Command.State are filled in.
 type Request struct {

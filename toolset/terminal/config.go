@@ -18,7 +18,10 @@ type Config struct {
 	SudoPassword *string `yaml:"sudo_password" help:"password for sudo; SUDO_PASSWORD in the environment or .env is the better place"`
 }
 
-func init() { config.Register(config.Section{Path: "terminal", New: func() any { return &Config{} }}) }
+func init() { config.Register(func() config.Sectioned { return &Config{} }) }
+
+// Section is where Config stands in the configuration.
+func (*Config) Section() string { return "terminal" }
 
 const (
 	defaultTimeout       = 180 * time.Second

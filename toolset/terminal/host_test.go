@@ -78,8 +78,8 @@ type spill struct {
 func (s *spill) Close() error { s.closed = true; return nil }
 func (s *spill) Path() string { return "/tmp/hermes-results/call.txt" }
 
-// terminal finds the tool where a runtime does.
-func terminal(t testing.TB) tool.Tool {
+// registered finds the tool where a runtime does.
+func registered(t testing.TB) tool.Tool {
 	t.Helper()
 	for _, e := range tool.Default().Entries() {
 		if e.Tool.Spec().Name == "terminal" {
@@ -128,7 +128,7 @@ func run(t testing.TB, h *host, args string) result { return runCall(t, t.Contex
 
 func runCall(t testing.TB, ctx context.Context, c *tool.Call) result {
 	t.Helper()
-	x := terminal(t)
+	x := registered(t)
 	risky, _ := tool.As[tool.Risky](x)
 	var refusal *tool.Refusal
 	if _, err := risky.Risks(ctx, c); errors.As(err, &refusal) {
@@ -171,21 +171,24 @@ func args(t testing.TB, members map[string]any) string {
 
 func command(t testing.TB, text string) string { return args(t, map[string]any{"command": text}) }
 
-// lostPlace is an environment whose runs fail, or end as told.
-type lostPlace struct {
+// toldPlace is an environment whose commands end as the test tells.
+type toldPlace struct {
 	environment.Environment
-	run func(ctx context.Context, c environment.Command) (environment.Result, error)
+	run       func(ctx context.Context, c environment.Command) (environment.Result, error)
+	namespace environment.Namespace
 }
 
-func (p *lostPlace) Info() environment.Info { return environment.Info{Backend: "lab", ID: "1"} }
-func (p *lostPlace) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
+func (p *toldPlace) Info() environment.Info {
+	return environment.Info{Backend: "lab", ID: "1", Namespace: p.namespace}
+}
+func (p *toldPlace) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
 	return p.run(ctx, c)
 }
 
 // told is a host whose place answers with run.
 func told(run func(ctx context.Context, c environment.Command) (environment.Result, error)) *host {
 	return &host{place: func(context.Context) (environment.Place, error) {
-		return environment.Place{Environment: &lostPlace{run: run}, State: &environment.State{}}, nil
+		return environment.Place{Environment: &toldPlace{run: run}, State: &environment.State{}}, nil
 	}}
 }
 

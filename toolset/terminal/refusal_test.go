@@ -94,7 +94,7 @@ func TestTerminal_UnreadableTextIsForTheShell_TRM10(t *testing.T) {
 
 func TestTerminal_RisksNamesTheCommandAndItsDirectory_TRM2(t *testing.T) {
 	h := told(exited(0))
-	risky, ok := tool.As[tool.Risky](terminal(t))
+	risky, ok := tool.As[tool.Risky](registered(t))
 	if !ok {
 		t.Fatal("the tool tells no risks")
 	}
@@ -122,16 +122,16 @@ func TestTerminal_UnavailableSaysWhy_CHK7(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	mention(t, r.err(), "on this system")
-	if err := terminal(t).Spec().Check.Run(t.Context(), h); err == nil {
+	if err := registered(t).Spec().Check.Run(t.Context(), h); err == nil {
 		t.Error("the check passes")
 	}
-	if err := terminal(t).Spec().Check.Run(t.Context(), told(exited(0))); err != nil {
+	if err := registered(t).Spec().Check.Run(t.Context(), told(exited(0))); err != nil {
 		t.Errorf("the check fails without a word of the runtime: %v", err)
 	}
 }
 
 func TestTerminal_ShapeOfTheDoorsAnswers_A61(t *testing.T) {
-	shaper, ok := tool.As[tool.Shaper](terminal(t))
+	shaper, ok := tool.As[tool.Shaper](registered(t))
 	if !ok {
 		t.Fatal("the tool has no shape")
 	}

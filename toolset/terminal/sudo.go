@@ -98,7 +98,7 @@ func (p *sudoPlan) find(ctx context.Context, c *tool.Call, memory *session.Sudo,
 		return "", false
 	}
 	v, ok, err := memory.Ask(ctx, c.Session, func(ctx context.Context) (string, bool, error) { return ask(ctx, c, place) })
-	p.stranded = err != nil
+	p.stranded = err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrInterrupted)
 	return v, ok
 }
 
@@ -118,9 +118,10 @@ func ask(ctx context.Context, c *tool.Call, place environment.Place) (string, bo
 		q.Expires = q.Created.Add(askFor)
 		waiting, cancel := context.WithDeadline(ctx, q.Expires)
 		a, err := c.Host.Ask(waiting, q)
+		expired := errors.Is(err, channel.ErrTimeout) || err != nil && waiting.Err() != nil && ctx.Err() == nil
 		cancel()
 		switch {
-		case errors.Is(err, channel.ErrTimeout) || err != nil && waiting.Err() != nil && ctx.Err() == nil:
+		case expired:
 			return "", false, nil // a person who doesn't answer isn't asked with every command
 		case err != nil:
 			return "", false, err

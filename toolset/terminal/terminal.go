@@ -134,7 +134,10 @@ func output(c *tool.Call, cfg Config) session.Output {
 	o := session.Output{Encoding: cfg.Encoding}
 	o.Redactor, _ = tool.Service[*redact.Redactor](c)
 	if s, ok := tool.Service[*session.Config](c); ok && s != nil {
-		o.Limit, o.KnownOnly = s.MaxBytes, s.KnownOnly
+		o.Limit = s.MaxBytes
+	}
+	if s, ok := tool.Service[*session.Secrecy](c); ok && s != nil {
+		o.KnownOnly = s.KnownOnly()
 	}
 	if c.Caller == tool.CallerScript {
 		o.Limit = session.Whole
