@@ -64,6 +64,7 @@ type Output struct {
 	Encoding  string           // "" = UTF-8
 	Redactor  *redact.Redactor // known secrets; may be nil
 	KnownOnly bool             // leave what merely looks like a secret
+	Also      io.Writer        // gets the filtered output too, all of it; nil = nobody. Its errors end nothing
 	// Spill opens the file that takes the whole output once it is over the limit; nil = none.
 	Spill func(ctx context.Context) (tool.SpillFile, error)
 }
@@ -89,6 +90,20 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	a := Answer{Result: res, Place: place}
 	a.Text, a.Spill = out.finish()
 	return a, err
+}
+
+// Replace has text take the place of the output of a: it is filtered and bounded as if the command had printed it.
+func (a *Answer) Replace(ctx context.Context, text string, o Output) error {
+	out, err := newSink(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer out.release()
+	if _, err := io.WriteString(out, text); err != nil {
+		return fmt.Errorf("replace an output: %w", err)
+	}
+	a.Text, a.Spill = out.finish()
+	return nil
 }
 
 // start runs the command, again where it provably did not start.
@@ -161,12 +176,24 @@ func newSink(ctx context.Context, o Output) (*sink, error) {
 	}
 	s.collect = textcap.NewCollector(opts)
 	var err error
-	s.filter, err = textcap.NewFilter(s.collect, textcap.FilterOptions{Encoding: o.Encoding, Redactor: o.Redactor, KnownOnly: o.KnownOnly})
+	var to io.Writer = s.collect
+	if o.Also != nil {
+		to = io.MultiWriter(s.collect, deaf{o.Also})
+	}
+	s.filter, err = textcap.NewFilter(to, textcap.FilterOptions{Encoding: o.Encoding, Redactor: o.Redactor, KnownOnly: o.KnownOnly})
 	if err != nil {
 		s.release()
 		return nil, &environment.Error{Kind: environment.ErrConfig, Op: "terminal.encoding", Err: err}
 	}
 	return s, nil
+}
+
+// deaf takes everything, whatever its writer says.
+type deaf struct{ io.Writer }
+
+func (d deaf) Write(p []byte) (int, error) {
+	_, _ = d.Writer.Write(p)
+	return len(p), nil
 }
 
 func (s *sink) Write(p []byte) (int, error) {

@@ -111,10 +111,13 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	cmd := environment.Command{Script: r.Command, Dir: r.Workdir, Timeout: r.timeout, Env: variables(ctx, c, place)}
 	sudo := prepareSudo(ctx, c, sudoCall{place: place, reading: r.reading})
 	cmd.Script, cmd.SudoSecret = sudo.script(r.Command), sudo.secret
-	a, err := session.Run(ctx, session.Request{Place: place, Command: cmd, Output: output(c, r.cfg), Renew: renewer(c)})
+	out := output(c, r.cfg)
+	hooks := watch(c, &out)
+	a, err := session.Run(ctx, session.Request{Place: place, Command: cmd, Output: out, Renew: renewer(c)})
 	if err != nil {
 		return failed(ctx, c, a, err), nil
 	}
+	hooks.transform(ctx, r.Command, &a)
 	res := ended(c, r, a)
 	res.Note = sudo.finish(a.Result)
 	return outcome(a.Reason, res), nil
