@@ -119,4 +119,3 @@ func at(t *testing.T, m *envs.Manager, task string) environment.Place {
 	}
 	return p
 }
-

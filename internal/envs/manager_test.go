@@ -311,4 +311,3 @@ func TestManager_CloseIsBoundedAndNamesTheRest_MGR7(t *testing.T) {
 		}
 	})
 }
-
