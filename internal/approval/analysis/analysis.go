@@ -1,0 +1,219 @@
+// Package analysis reads a shell command as the shell will: text in, simple commands with folded words, redirects, working
+// directories and origins out. It does no input or output and remembers nothing: equal input gives equal output.
+package analysis
+
+import "time"
+
+// Limits of one analysis. The text limit is the most that Linux accepts as one argument; the rest bounds time and memory, and what
+// is over a limit is asked about, never allowed or denied.
+const (
+	MaxText      = 128 << 10             // bytes of command text
+	MaxNesting   = 128                   // openings that are open at once
+	MaxCommands  = 2000                  // simple commands visited
+	MaxNodes     = 50_000                // nodes of syntax visited, payloads included
+	MaxPayload   = 8                     // command texts inside command texts
+	MaxBraces    = 1024                  // words from one brace expansion
+	MaxValues    = 8                     // values that a word may have
+	MaxLoopItems = 64                    // items of one loop that are followed
+	MaxFolded    = 256 << 10             // bytes of folded text
+	MaxTime      = 50 * time.Millisecond // backstop; below 64 KiB the other limits come first
+)
+
+// Input is what an analysis may know. The zero value of each field means "unknown".
+type Input struct {
+	Dir       string            // absolute working directory
+	Home      string            // absolute home directory
+	Workspace string            // repository around the session's first directory; default: Dir
+	User      string            // login name
+	Vars      map[string]string // variables that the session is known to carry
+}
+
+// Span is a range of byte offsets in the original command text.
+type Span struct{ Start, End int }
+
+// Slice returns the part of text that s covers, and "" when it doesn't fit.
+func (s Span) Slice(text string) string {
+	if s.Start < 0 || s.End > len(text) || s.Start > s.End {
+		return ""
+	}
+	return text[s.Start:s.End]
+}
+
+// Origin says what carries a command to its execution: a wrapper, a shell's program text, a function. Parent is the next one out.
+type Origin struct {
+	Name    string // program or function
+	Payload bool   // the command stood in a text that Name reads
+	Span    Span
+	Parent  *Origin
+}
+
+// Word is one folded word of a command. Its text may hold marks for what isn't known; the methods tell.
+type Word struct {
+	Text string   // the first or only value, with marks
+	Alts []string // further values
+	From Flow     // commands whose output is part of the word
+	Span Span
+}
+
+// Flow is a range of Reading.Commands whose output goes somewhere; empty when Start == End.
+type Flow struct{ Start, End int }
+
+// Empty tells that no command feeds it.
+func (f Flow) Empty() bool { return f.Start >= f.End }
+
+// Redirect is one redirect of a command.
+type Redirect struct {
+	Op     string // as written: > >> >| &> &>> <> >& < <<< << <&
+	Write  bool   // opens the target for writing
+	Target Word   // a here-document's is its body
+}
+
+// Stdin says what a command reads.
+type Stdin struct {
+	Kind  StdinKind
+	Text  string // what is read, when Known
+	Known bool
+	From  Flow // the commands upstream
+	File  Word // StdinFile
+}
+
+// StdinKind is where standard input comes from.
+type StdinKind uint8
+
+// The kinds of standard input.
+const (
+	StdinInherited StdinKind = iota // nothing in this command feeds it
+	StdinPipe
+	StdinText // here-document, here-string
+	StdinFile // a redirect from a file
+)
+
+// Assign is one assignment in front of a command.
+type Assign struct {
+	Name  string
+	Value Word
+}
+
+// Command is one simple command, as it will run.
+type Command struct {
+	Program   string // base name of the first word; "" for a bare redirect or an unknown word
+	Words     []Word // argv, the program first
+	Assigns   []Assign
+	Redirects []Redirect
+	Stdin     Stdin
+	Dirs      []string // possible working directories, the likely one first; "" = unknown
+	Elevated  bool
+	Origin    *Origin
+	Span      Span // in the original text; in a payload: the word that carries it
+	Code      Flow // an interpreter's: the commands whose output it runs
+
+	Payload    bool // not a piece of the original text, so spans can't be used to change it
+	Background bool // in a list ended by &
+	Piped      bool // a part of a pipeline of two or more
+	Last       bool // decides the exit status of the whole text
+	end        int  // one past the commands that this one led to
+}
+
+// NoteKind is what the analysis itself found.
+type NoteKind string
+
+// What an analysis can find without a table.
+const (
+	NoteLimit    NoteKind = "limit"    // too large to analyse
+	NoteUnparsed NoteKind = "unparsed" // not parsed
+	NoteDynamic  NoteKind = "dynamic"  // the command word isn't known
+	NoteOpaque   NoteKind = "opaque"   // a shell reads a text that isn't known
+	NoteBomb     NoteKind = "bomb"     // a function that multiplies itself
+)
+
+// Note is one such finding. Command is the index of the command it is about, or −1.
+type Note struct {
+	Kind    NoteKind
+	Span    Span
+	Reason  string
+	Command int
+}
+
+// Job is a list that was started in the background.
+type Job struct {
+	Span       Span
+	Start, End int // its commands
+}
+
+// Reading is what an analysis yields.
+type Reading struct {
+	Commands []Command
+	Notes    []Note
+	Jobs     []Job
+	Input    Input
+	Text     string // the original
+}
+
+// Last returns the command whose exit status the whole text returns, wrappers such as env and timeout stripped; nil when a
+// compound or a negated command decides it.
+func (r *Reading) Last() *Command {
+	for i := len(r.Commands) - 1; i >= 0; i-- {
+		if r.Commands[i].Last {
+			return &r.Commands[i]
+		}
+	}
+	return nil
+}
+
+// ProgramSpans lists where in the original text program stands as a command, in order: behind assignments and wrappers, with or
+// without a path. Ones inside a text that another shell reads are left out, since a change there would have to keep its quoting.
+func (r *Reading) ProgramSpans(program string) []Span {
+	var spans []Span
+	for i := range r.Commands {
+		c := &r.Commands[i]
+		if c.Program != program || c.Payload || len(c.Words) == 0 {
+			continue
+		}
+		s := c.Words[0].Span
+		if n := len(spans); n > 0 && spans[n-1] == s {
+			continue
+		}
+		spans = append(spans, s)
+	}
+	return sortedSpans(spans)
+}
+
+// Unawaited lists the background jobs that no later command waits for, ends or brings back.
+func (r *Reading) Unawaited() []Span {
+	var spans []Span
+	for _, j := range r.Jobs {
+		if !r.awaited(j) {
+			spans = append(spans, j.Span)
+		}
+	}
+	return spans
+}
+
+func (r *Reading) awaited(j Job) bool {
+	for i := j.End; i < len(r.Commands); i++ {
+		c := &r.Commands[i]
+		switch c.Program {
+		case "wait", "fg":
+			return true
+		case "kill":
+			for _, w := range c.Words[1:] {
+				if w.IsJob() {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Under tells whether a carrier of that name leads to c.
+func (c *Command) Under(names ...string) bool {
+	for o := c.Origin; o != nil; o = o.Parent {
+		for _, n := range names {
+			if o.Name == n {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+)
+
+// builtins change what the shell knows. Each is called after its command was recorded.
+var builtins map[string]func(*reader, *state, *Command)
+
+func init() {
+	builtins = map[string]func(*reader, *state, *Command){
+		"cd": changeDir, "pushd": changeDir, "popd": loseDir,
+		"unset": unsetVars, "read": readVars, "mapfile": readVars, "readarray": readVars, "getopts": readVars,
+		"set": setOptions, "shift": shiftArgs, "printf": printfVar,
+		"export": declareWords, "readonly": declareWords, "local": declareWords, "declare": declareWords, "typeset": declareWords,
+	}
+}
+
+// alwaysThere are directories into which a cd can't fail in practice, so that only one outcome is kept.
+var alwaysThere = []string{"/", "/tmp", "/var/tmp", "/etc", "/usr", "/var", "/bin", "/home", "/opt", "/root"}
+
+func changeDir(r *reader, st *state, c *Command) {
+	operand, found := "", false
+	for _, w := range c.Words[1:] {
+		if !found && len(w.Text) > 1 && w.Text[0] == '-' {
+			continue // -L, -P, -e, --
+		}
+		if !found && w.Text == "-" {
+			st.fail(unionDirs(st.dirs, nil))
+			st.dirs = []string{r.oldDir(st)}
+			return
+		}
+		if found {
+			break
+		}
+		found, operand = true, w.Text
+		if len(w.Alts) > 0 {
+			r.moveTo(st, w.Values())
+			return
+		}
+	}
+	if !found {
+		if c.Program == "pushd" {
+			loseDir(r, st, c)
+			return
+		}
+		r.moveTo(st, r.home(st))
+		return
+	}
+	r.moveTo(st, []string{operand})
+}
+
+func (r *reader) oldDir(st *state) string {
+	if v, ok := r.lookup(st, "OLDPWD"); ok && len(v.vals) == 1 && Literal(v.vals[0]) {
+		return v.vals[0]
+	}
+	return ""
+}
+
+func (r *reader) moveTo(st *state, operands []string) {
+	var dirs []string
+	sure := true
+	for _, op := range operands {
+		if op == "" { // cd "" stays
+			dirs = unionDirs(dirs, st.dirs)
+			continue
+		}
+		for _, d := range st.dirs {
+			next := Join(d, op)
+			if !Known(next) && !strings.HasPrefix(next, "/") {
+				next = ""
+			}
+			sure = sure && (slices.Contains(alwaysThere, next) || next == r.in.Home && next != "" || slices.Contains(st.dirs, next))
+			dirs = unionDirs(dirs, []string{next})
+		}
+	}
+	old := st.dirs
+	if len(old) == 1 {
+		st.set("OLDPWD", variable{vals: unknownDirs(old)})
+	}
+	if !sure {
+		st.fail(old)
+	}
+	st.dirs = dirs
+}
+
+func (st *state) fail(dirs []string) { st.failed = unionDirs(st.failed, dirs) }
+
+func unionDirs(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, d := range b {
+		if !slices.Contains(out, d) && len(out) < MaxValues {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func loseDir(_ *reader, st *state, _ *Command) { st.dirs = []string{""} }
+
+func unsetVars(_ *reader, st *state, c *Command) {
+	for _, w := range c.Words[1:] {
+		if name, ok := w.Exact(); ok && !strings.HasPrefix(name, "-") {
+			st.unset(name)
+		}
+	}
+}
+
+func readVars(_ *reader, st *state, c *Command) {
+	names := c.Words[1:]
+	for i, w := range names {
+		name, ok := w.Exact()
+		if !ok || strings.HasPrefix(name, "-") {
+			continue
+		}
+		val := markUnknown
+		if c.Program == "read" && c.Stdin.Known && c.Stdin.Kind == StdinText && i == len(names)-1 && len(names) == 1 {
+			val, _, _ = strings.Cut(c.Stdin.Text, "\n")
+			val = strings.Trim(val, " \t")
+		}
+		st.set(name, variable{vals: []string{val}})
+	}
+}
+
+func setOptions(_ *reader, st *state, c *Command) {
+	for i, w := range c.Words[1:] {
+		text := w.Text
+		switch {
+		case text == "--" || text == "-" || text != "" && text[0] != '-' && text[0] != '+' && (i == 0 || c.Words[i].Text != "-o"):
+			if text == "--" {
+				i++
+			}
+			st.args, st.argsOK = c.Words[i+1:], true
+			return
+		case strings.HasPrefix(text, "-") && strings.Contains(text, "e"), text == "errexit":
+			st.errexit = true
+		case strings.HasPrefix(text, "+") && strings.Contains(text, "e"):
+			st.errexit = false
+		}
+	}
+}
+
+func shiftArgs(_ *reader, st *state, c *Command) {
+	if !st.argsOK {
+		return
+	}
+	if len(c.Words) > 1 && !c.Words[1].Is("1") {
+		st.argsOK = false
+		return
+	}
+	st.args = st.args[min(1, len(st.args)):]
+}
+
+func printfVar(r *reader, st *state, c *Command) {
+	if len(c.Words) < 4 || !c.Words[1].Is("-v") {
+		return
+	}
+	name, ok := c.Words[2].Exact()
+	if !ok {
+		return
+	}
+	inner := *c
+	inner.Words = append([]Word{c.Words[0]}, c.Words[3:]...)
+	val := markUnknown
+	if out := r.prints(st, &inner); out.known {
+		val = out.text
+	}
+	st.set(name, variable{vals: []string{val}})
+}
+
+// declareWords handles a declaration that the grammar didn't see as one, because it stood behind a wrapper.
+func declareWords(_ *reader, st *state, c *Command) {
+	for _, w := range c.Words[1:] {
+		if name, val, ok := strings.Cut(w.Text, "="); ok && len(w.Alts) == 0 {
+			st.set(name, variable{vals: []string{val}})
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package analysis
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func isTooLarge(err error) bool { return errors.Is(err, ErrTooLarge) }
+
+// emit records a command and returns its index.
+func (r *reader) emit(c Command) int {
+	if len(r.out.Commands) >= MaxCommands {
+		r.limit("more than 2,000 simple commands", c.Span)
+		return len(r.out.Commands) - 1
+	}
+	r.out.Commands = append(r.out.Commands, c)
+	return len(r.out.Commands) - 1
+}
+
+// call reads a simple command: assignments, redirects, argv.
+func (r *reader) call(st *state, c *syntax.CallExpr, s *syntax.Stmt, at place) output {
+	span := r.span(s, at)
+	if len(s.Redirs) == 0 {
+		span = r.span(c, at)
+	}
+	hidden := false
+	if len(s.Redirs) > 0 {
+		hidden = r.redirects(st, s.Redirs, &at)
+	}
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			r.assign(st, a, at)
+		}
+		if len(at.redirects) > 0 {
+			r.emitRedirects(st, span, &at)
+		}
+		return nothing
+	}
+	words := make([]Word, 0, len(c.Args))
+	for _, w := range c.Args {
+		words = r.fields(st, words, w, at)
+	}
+	var assigns []Assign
+	if len(c.Assigns) > 0 {
+		inner := st.clone() // assignments in front of a command are for it alone
+		for _, a := range c.Assigns {
+			assigns = append(assigns, r.assign(inner, a, at))
+		}
+	}
+	if len(words) == 0 { // all words folded to nothing
+		for _, a := range c.Assigns {
+			r.assign(st, a, at)
+		}
+		if len(at.redirects) > 0 {
+			r.emitRedirects(st, span, &at)
+		}
+		return nothing
+	}
+	out := r.run(st, simple{words: words, assigns: assigns, span: span}, at)
+	if hidden {
+		return nothing
+	}
+	return out
+}
+
+// simple is a folded command on its way to be recorded.
+type simple struct {
+	words   []Word
+	assigns []Assign
+	span    Span
+}
+
+// run records a command under each program that its first word can be, and follows what it leads to.
+func (r *reader) run(st *state, c simple, at place) output {
+	if !r.step() {
+		return output{}
+	}
+	first := c.words[0]
+	var out output
+	for i, v := range first.Values() {
+		if f := st.funcs[v]; f != nil && Literal(v) {
+			return r.enter(st, f, c, at)
+		}
+		names := r.programs(v, c, at)
+		for _, name := range names {
+			o := r.program(st, name, c, at)
+			if i == 0 && len(names) == 1 && len(first.Alts) == 0 {
+				out = o
+			}
+		}
+	}
+	return out
+}
+
+// programs lists the programs that a command word can be. A word that isn't known is one without a name, and a note.
+func (r *reader) programs(word string, c simple, at place) []string {
+	base := word
+	if i := strings.LastIndexByte(word, '/'); i >= 0 {
+		base = word[i+1:]
+	}
+	if Literal(base) {
+		return []string{programName(base)}
+	}
+	var names []string
+	for _, name := range listed {
+		if MatchesName(base, name) {
+			names = append(names, name)
+		}
+	}
+	if !Known(base) && len(names) > 0 {
+		if n := len(r.out.Notes); n == 0 || r.out.Notes[n-1].Kind != NoteDynamic || r.out.Notes[n-1].Span != c.span {
+			r.out.Notes = append(r.out.Notes, Note{NoteDynamic, c.span, "the program " + Show(word) + " is only known when the command runs",
+				len(r.out.Commands)})
+		}
+		return []string{""}
+	}
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	return names
+}
+
+// versioned are programs whose names often carry a version: python3.12, bash-5.2.
+var versioned = []string{"python", "pypy", "ruby", "perl", "php", "node", "bash", "lua"}
+
+// programName takes version and extension off a program's name.
+func programName(base string) string {
+	if n := len(base); n > 4 && (base[n-4:] == ".exe" || base[n-4:] == ".EXE") {
+		base = base[:n-4]
+	}
+	if n := len(base); n == 0 || base[n-1] < '0' || base[n-1] > '9' {
+		return base
+	}
+	for _, v := range versioned {
+		if rest, ok := strings.CutPrefix(base, v); ok && strings.Trim(rest, "0123456789.-") == "" {
+			return v
+		}
+	}
+	return base
+}
+
+// program records one program's command, applies what it changes in the shell, and follows what it carries.
+func (r *reader) program(st *state, name string, c simple, at place) output {
+	cmd := Command{Program: name, Words: c.words, Assigns: c.assigns, Redirects: at.redirects, Stdin: at.stdin, Dirs: st.dirs,
+		Elevated: at.elevated, Origin: at.origin, Span: c.span, Payload: at.payload != nil, Background: at.background,
+		Piped: at.piped, Last: at.last}
+	index := r.emit(cmd)
+	if r.full {
+		return output{}
+	}
+	if effect, ok := builtins[name]; ok {
+		effect(r, st, &cmd)
+	}
+	at.redirects = nil // the carrier has them already
+	out, carried := r.carry(st, &cmd, index, at)
+	if !carried && at.want {
+		out = r.prints(st, &cmd)
+	}
+	return out
+}
+
+// enter reads a function's body with the call's parameters.
+func (r *reader) enter(st *state, f *function, c simple, at place) output {
+	f.called = true
+	if at.calls.depthOf(f) > 0 {
+		return output{}
+	}
+	at.calls = &callStack{f, at.calls}
+	at.origin = &Origin{Name: c.words[0].Text, Span: c.span, Parent: at.origin}
+	at.last = false
+	if len(at.redirects) > 0 {
+		r.emitRedirects(st, c.span, &at)
+	}
+	args, ok := st.args, st.argsOK
+	st.args, st.argsOK = c.words[1:], true
+	body := at
+	body.payload = f.at.payload
+	if at.payload != nil {
+		body.payload = at.payload
+	}
+	out := r.stmt(st, f.body, body)
+	st.args, st.argsOK = args, ok
+	return out
+}
+
+// redirects folds redirects into the place. It tells whether standard output goes elsewhere.
+func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidden bool) {
+	at.redirects = slices.Clone(at.redirects)
+	for _, red := range reds {
+		out := Redirect{Op: red.Op.String()}
+		fd := ""
+		if red.N != nil {
+			fd = red.N.Value
+		}
+		switch red.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if red.Hdoc != nil {
+				out.Target = r.document(st, red, *at)
+			}
+			if fd == "" || fd == "0" {
+				at.stdin = textStdin(out.Target, red.Op == syntax.DashHdoc, "")
+			}
+		case syntax.WordHdoc:
+			out.Target = r.value(st, red.Word, *at)
+			if fd == "" || fd == "0" {
+				at.stdin = textStdin(out.Target, false, "\n")
+			}
+		case syntax.RdrIn, syntax.DplIn:
+			out.Target = r.target(st, red, *at)
+			if (fd == "" || fd == "0") && red.Op == syntax.RdrIn {
+				at.stdin = Stdin{Kind: StdinFile, File: out.Target, From: out.Target.From}
+				if o, ok := r.processOut[out.Target.From]; ok && !out.Target.From.Empty() {
+					at.stdin.Kind, at.stdin.Text, at.stdin.Known = StdinPipe, o.text, o.known
+				}
+			}
+		default:
+			out.Target = r.target(st, red, *at)
+			dup := red.Op == syntax.DplOut && isDescriptor(out.Target.Text)
+			out.Write = !dup
+			if fd == "" || fd == "1" {
+				hidden = hidden || red.Op != syntax.RdrInOut
+			}
+		}
+		at.redirects = append(at.redirects, out)
+	}
+	return hidden
+}
+
+func (r *reader) target(st *state, red *syntax.Redirect, at place) Word {
+	words := r.fields(st, nil, red.Word, at)
+	if len(words) == 0 {
+		return Word{Span: r.span(red, at)}
+	}
+	return words[0]
+}
+
+func textStdin(body Word, tabs bool, end string) Stdin {
+	text := body.Text + end
+	if tabs {
+		lines := strings.SplitAfter(text, "\n")
+		for i, l := range lines {
+			lines[i] = strings.TrimLeft(l, "\t")
+		}
+		text = strings.Join(lines, "")
+	}
+	return Stdin{Kind: StdinText, Text: text, Known: len(body.Alts) == 0 && Known(text), From: body.From}
+}
+
+func isDescriptor(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == "" || text == "-" || strings.HasSuffix(text, "-") &&
+		strings.Trim(text, "0123456789-") == ""
+}
+
+// Join resolves a path against a directory, lexically. An unknown directory gives an unknown head.
+func Join(dir, p string) string {
+	switch {
+	case strings.HasPrefix(p, "/"):
+	case strings.HasPrefix(p, markUnknown), strings.HasPrefix(p, markSome):
+		return p // may be absolute
+	case dir == "":
+		return markSome + "/" + p
+	default:
+		p = dir + "/" + p
+	}
+	return Clean(p)
+}
+
+// Clean cleans a path lexically; a mark counts as a name.
+func Clean(p string) string {
+	if strings.HasPrefix(p, markSome+"/") {
+		return p
+	}
+	return path.Clean(p)
+}

@@ -1,0 +1,528 @@
+package analysis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// builder collects the fields of one word. Each field has one or more possible values.
+type builder struct {
+	r      *reader
+	st     *state
+	fields [][]string
+	cur    []string // the field being built; nil = none yet
+	from   Flow
+}
+
+func (b *builder) add(vals ...string) {
+	if b.r.masked {
+		for i, v := range vals {
+			vals[i] = unmaskMarks.Replace(v)
+		}
+	}
+	b.cur = join(b.cur, vals)
+	for _, v := range b.cur {
+		b.r.folded += len(v)
+	}
+	if b.r.folded > MaxFolded {
+		b.r.limit("more than 256 KiB of folded text", b.r.at)
+	}
+}
+
+func (b *builder) end() {
+	if b.cur != nil {
+		b.fields = append(b.fields, b.cur)
+		b.cur = nil
+	}
+}
+
+func (b *builder) flow(f Flow) {
+	if f.Empty() {
+		return
+	}
+	if b.from.Empty() {
+		b.from = f
+		return
+	}
+	b.from = Flow{min(b.from.Start, f.Start), max(b.from.End, f.End)}
+}
+
+// fields folds a word that undergoes every expansion, into the words it becomes.
+func (r *reader) fields(st *state, dst []Word, w *syntax.Word, at place) []Word {
+	span := r.span(w, at)
+	if len(w.Parts) == 1 {
+		if lit, ok := w.Parts[0].(*syntax.Lit); ok && !r.masked && plainLit(lit.Value) {
+			r.folded += len(lit.Value)
+			return append(dst, Word{Text: lit.Value, Span: span})
+		}
+	}
+	for _, single := range r.braces(w) {
+		b := builder{r: r, st: st}
+		b.parts(single.Parts, false, at)
+		b.end()
+		for _, f := range b.fields {
+			dst = append(dst, Word{Text: f[0], Alts: f[1:], From: b.from, Span: span})
+		}
+	}
+	return dst
+}
+
+// value folds a word where neither splitting nor file name expansion happens: assignments, here-documents, case words.
+func (r *reader) value(st *state, w *syntax.Word, at place) Word {
+	if w == nil {
+		return Word{}
+	}
+	b := builder{r: r, st: st}
+	b.tilde(w.Parts, at)
+	for i, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			text := lit.Value
+			if i == 0 && b.cur != nil {
+				text = strings.TrimPrefix(text, tildePrefix(text))
+			}
+			b.add(unescape(text))
+			continue
+		}
+		b.part(p, true, at)
+	}
+	if b.cur == nil {
+		b.cur = []string{""}
+	}
+	return Word{Text: b.cur[0], Alts: b.cur[1:], From: b.from, Span: r.span(w, at)}
+}
+
+// document folds the body of a here-document. A quoted delimiter makes it literal.
+func (r *reader) document(st *state, red *syntax.Redirect, at place) Word {
+	w := Word{Span: r.span(red.Hdoc, at)}
+	if quotedWord(red.Word) {
+		w.Text = red.Hdoc.Lit()
+		return w
+	}
+	b := builder{r: r, st: st}
+	for _, p := range red.Hdoc.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			b.add(unescapeIn(lit.Value, "$`\\"))
+			continue
+		}
+		b.part(p, true, at)
+	}
+	if b.cur != nil {
+		w.Text, w.Alts, w.From = b.cur[0], b.cur[1:], b.from
+	}
+	return w
+}
+
+func quotedWord(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); !ok || strings.IndexByte(lit.Value, '\\') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// plainLit tells whether a literal folds to itself.
+func plainLit(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\', '*', '?', '[', '{':
+			return false
+		case '~':
+			if i == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (b *builder) parts(parts []syntax.WordPart, quoted bool, at place) {
+	if !quoted {
+		b.tilde(parts, at)
+	}
+	for i, p := range parts {
+		if lit, ok := p.(*syntax.Lit); ok && i == 0 && !quoted && b.cur != nil {
+			rest := strings.TrimPrefix(lit.Value, tildePrefix(lit.Value))
+			if rest != "" {
+				b.add(globs(rest))
+			}
+			continue
+		}
+		b.part(p, quoted, at)
+	}
+}
+
+func (b *builder) part(p syntax.WordPart, quoted bool, at place) {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		if quoted {
+			b.add(unescapeIn(p.Value, "$`\"\\"))
+		} else {
+			b.add(globs(p.Value))
+		}
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			b.add(ansiC(p.Value))
+		} else {
+			b.add(p.Value)
+		}
+	case *syntax.DblQuoted:
+		if len(p.Parts) == 0 {
+			b.add("")
+		}
+		for _, in := range p.Parts {
+			b.part(in, true, at)
+		}
+	case *syntax.ParamExp:
+		b.param(p, quoted, at)
+	case *syntax.CmdSubst:
+		out, from := b.r.substitution(b.st, p.Stmts, at)
+		b.flow(from)
+		b.expansion(out, quoted)
+	case *syntax.ProcSubst:
+		b.flow(b.r.process(b.st, p, at))
+		b.add("/dev/fd/63")
+	case *syntax.ArithmExp:
+		b.r.visitArithm(b.st, p.X, at)
+		b.add(arithmetic(p.X))
+	case *syntax.ExtGlob:
+		b.add(markStar)
+	case *syntax.BraceExp:
+		b.add(markUnknown)
+	default:
+		b.add(markUnknown)
+	}
+}
+
+// expansion adds the value of an expansion: unquoted ones are split, and their glob characters are live.
+func (b *builder) expansion(vals []string, quoted bool) {
+	if quoted {
+		b.add(vals...)
+		return
+	}
+	if len(vals) != 1 {
+		for _, v := range vals {
+			if strings.ContainsAny(v, " \t\n") {
+				vals = []string{markUnknown}
+				break
+			}
+		}
+		live := make([]string, len(vals))
+		for i, v := range vals {
+			live[i] = liveGlobs(v)
+		}
+		b.add(live...)
+		return
+	}
+	ifs := " \t\n"
+	if v, ok := b.st.vars["IFS"]; ok && len(v.vals) == 1 && Literal(v.vals[0]) {
+		ifs = v.vals[0]
+	}
+	fields, openLeft, openRight := splitFields(vals[0], ifs)
+	for i, f := range fields {
+		if i > 0 || !openLeft {
+			b.end()
+		}
+		b.add(liveGlobs(f))
+	}
+	if len(fields) > 0 && !openRight || len(fields) == 0 && vals[0] != "" {
+		b.end()
+	}
+}
+
+func tildePrefix(lit string) string {
+	if lit == "" || lit[0] != '~' {
+		return ""
+	}
+	end := strings.IndexByte(lit, '/')
+	if end < 0 {
+		end = len(lit)
+	}
+	for _, c := range lit[1:end] {
+		if !(c == '-' || c == '+' || c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			return ""
+		}
+	}
+	return lit[:end]
+}
+
+// tilde adds the directory that a leading tilde means, if there is one.
+func (b *builder) tilde(parts []syntax.WordPart, _ place) {
+	if len(parts) == 0 {
+		return
+	}
+	lit, ok := parts[0].(*syntax.Lit)
+	if !ok || lit.Value == "" || lit.Value[0] != '~' {
+		return
+	}
+	prefix := tildePrefix(lit.Value)
+	if prefix == "" || len(prefix) == len(lit.Value) && len(parts) > 1 {
+		return
+	}
+	switch user := prefix[1:]; user {
+	case "":
+		b.add(b.r.home(b.st)...)
+	case "+":
+		b.add(unknownDirs(b.st.dirs)...)
+	case "-":
+		b.add(markSome)
+	case "root":
+		b.add("/root")
+	default:
+		b.add("/home/" + user)
+	}
+}
+
+// globs resolves backslashes and marks the glob characters of an unquoted literal.
+func globs(lit string) string {
+	if !strings.ContainsAny(lit, `\*?[`) {
+		return lit
+	}
+	var b strings.Builder
+	for i := 0; i < len(lit); i++ {
+		switch c := lit[i]; c {
+		case '\\':
+			if i++; i < len(lit) && lit[i] != '\n' {
+				b.WriteByte(lit[i])
+			}
+		case '*', '?':
+			b.WriteByte(mark)
+			b.WriteByte(c)
+		case '[':
+			if k := strings.IndexByte(lit[i:], ']'); k > 1 {
+				b.WriteByte(mark)
+			}
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func liveGlobs(v string) string {
+	if !Literal(v) || !strings.ContainsAny(v, `*?[`) {
+		return v
+	}
+	return globs(strings.ReplaceAll(v, `\`, `\\`))
+}
+
+func unescape(lit string) string {
+	if strings.IndexByte(lit, '\\') < 0 {
+		return lit
+	}
+	var b strings.Builder
+	for i := 0; i < len(lit); i++ {
+		if lit[i] == '\\' {
+			if i++; i >= len(lit) || lit[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(lit[i])
+	}
+	return b.String()
+}
+
+// unescapeIn resolves the backslashes in front of the given characters, as double quotes and here-documents do.
+func unescapeIn(lit, chars string) string {
+	if strings.IndexByte(lit, '\\') < 0 {
+		return lit
+	}
+	var b strings.Builder
+	for i := 0; i < len(lit); i++ {
+		if lit[i] == '\\' && i+1 < len(lit) {
+			if lit[i+1] == '\n' {
+				i++
+				continue
+			}
+			if strings.IndexByte(chars, lit[i+1]) >= 0 {
+				i++
+			}
+		}
+		b.WriteByte(lit[i])
+	}
+	return b.String()
+}
+
+var ansiLetters = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'v': 11,
+	'\\': '\\', '\'': '\'', '"': '"', '?': '?'}
+
+// ansiC decodes the escapes of $'…' (and of printf and echo -e, which share nearly all). NUL ends the text, as in bash.
+func ansiC(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 >= len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		c := s[i]
+		if v, ok := ansiLetters[c]; ok {
+			b.WriteByte(v)
+			continue
+		}
+		code, n := escapeNumber(s[i:])
+		switch {
+		case c == 'c' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i] & 0x1f)
+		case n == 0:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case code == 0:
+			return b.String()
+		case c == 'u' || c == 'U':
+			b.WriteRune(rune(code))
+			i += n - 1
+		default:
+			b.WriteByte(byte(code))
+			i += n - 1
+		}
+	}
+	return b.String()
+}
+
+// escapeNumber reads nnn, xHH, uHHHH and UHHHHHHHH at the start of s; n is the number of bytes, 0 if it is none of them.
+func escapeNumber(s string) (code, n int) {
+	base, digits, skip := 8, 3, 0
+	switch s[0] {
+	case 'x':
+		base, digits, skip = 16, 2, 1
+	case 'u':
+		base, digits, skip = 16, 4, 1
+	case 'U':
+		base, digits, skip = 16, 8, 1
+	case '0':
+		digits = 4
+	}
+	end := skip
+	for end < len(s) && end < skip+digits {
+		if _, err := strconv.ParseUint(s[end:end+1], base, 8); err != nil {
+			break
+		}
+		end++
+	}
+	if end == skip {
+		return 0, 0
+	}
+	v, err := strconv.ParseUint(s[skip:end], base, 32)
+	if err != nil {
+		return 0, 0
+	}
+	return int(v), end
+}
+
+// braces expands the brace lists of a word.
+func (r *reader) braces(w *syntax.Word) []*syntax.Word {
+	has := false
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok && strings.IndexByte(lit.Value, '{') >= 0 {
+			has = true
+		}
+	}
+	if !has {
+		return []*syntax.Word{w}
+	}
+	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
+	if !syntax.SplitBraces(split) {
+		return []*syntax.Word{w}
+	}
+	all := r.expandBraces(split)
+	if len(all) > MaxBraces {
+		r.limit("more than 1024 words from one brace expansion", r.at)
+		return all[:MaxBraces]
+	}
+	return all
+}
+
+func (r *reader) expandBraces(w *syntax.Word) []*syntax.Word {
+	words := []*syntax.Word{{}}
+	for _, p := range w.Parts {
+		be, ok := p.(*syntax.BraceExp)
+		if !ok {
+			for _, w := range words {
+				w.Parts = append(w.Parts, p)
+			}
+			continue
+		}
+		var elems []*syntax.Word
+		if be.Sequence {
+			elems = sequence(be)
+		} else {
+			for _, e := range be.Elems {
+				elems = append(elems, r.expandBraces(e)...)
+				if len(elems) > MaxBraces {
+					break
+				}
+			}
+		}
+		var next []*syntax.Word
+		for _, w := range words {
+			for _, e := range elems {
+				if len(next) > MaxBraces {
+					return next
+				}
+				next = append(next, &syntax.Word{Parts: slices.Concat(w.Parts, e.Parts)})
+			}
+		}
+		words = next
+	}
+	return words
+}
+
+// sequence expands {x..y} and {x..y..step}.
+func sequence(be *syntax.BraceExp) []*syntax.Word {
+	ends := make([]int, 0, 3)
+	chars := false
+	for i, e := range be.Elems {
+		text := e.Lit()
+		n, err := strconv.Atoi(text)
+		if err != nil && len(text) == 1 && i < 2 {
+			n, err, chars = int(text[0]), nil, true
+		}
+		if err != nil {
+			return nil
+		}
+		ends = append(ends, n)
+	}
+	step := 1
+	if len(ends) > 2 && ends[2] != 0 {
+		step = max(ends[2], -ends[2])
+	}
+	var words []*syntax.Word
+	for n, k := ends[0], 0; k <= MaxBraces; k++ {
+		text := strconv.Itoa(n)
+		if chars {
+			text = string(rune(n))
+		}
+		words = append(words, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text, ValuePos: be.Pos(), ValueEnd: be.End()}}})
+		if ends[0] <= ends[1] {
+			n += step
+			if n > ends[1] {
+				break
+			}
+		} else {
+			n -= step
+			if n < ends[1] {
+				break
+			}
+		}
+	}
+	return words
+}
+
+// arithmetic evaluates an expression of one literal number; others are some number that isn't known.
+func arithmetic(x syntax.ArithmExpr) string {
+	if w, ok := x.(*syntax.Word); ok {
+		if n, err := strconv.ParseInt(w.Lit(), 0, 64); err == nil {
+			return strconv.FormatInt(n, 10)
+		}
+	}
+	return markSome
+}

@@ -1,0 +1,283 @@
+package analysis
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// maxDecoded bounds what is decoded of a literal (A4's figure for payloads).
+const maxDecoded = 64 << 10
+
+// printers compute what a program prints when that depends on literals alone.
+var printers map[string]func(*reader, *state, *Command) output
+
+func init() {
+	printers = map[string]func(*reader, *state, *Command) output{
+		"echo": echo, "printf": printf, "cat": cat, "base64": decode, "xxd": unhex, "rev": rev, "tr": translate,
+		"pwd": pwd, "which": locate, "command": locate, "type": locate,
+		"true": silent, ":": silent, "cd": silent, "set": silent, "export": silent, "sleep": silent,
+	}
+}
+
+// prints returns what a command prints, as far as it is known.
+func (r *reader) prints(st *state, c *Command) output {
+	p, ok := printers[c.Program]
+	if !ok {
+		return output{}
+	}
+	out := p(r, st, c)
+	if len(out.text) > maxDecoded {
+		return output{}
+	}
+	return out
+}
+
+// literals returns the words as text; ok is false when one isn't known. A glob counts as itself: it is most often no file's name.
+func literals(words []Word) (texts []string, ok bool) {
+	for _, w := range words {
+		if len(w.Alts) > 0 || !Known(w.Text) {
+			return nil, false
+		}
+		texts = append(texts, Plain(w.Text))
+	}
+	return texts, true
+}
+
+func silent(*reader, *state, *Command) output { return nothing }
+
+func echo(_ *reader, _ *state, c *Command) output {
+	texts, ok := literals(c.Words[1:])
+	if !ok {
+		return output{}
+	}
+	end, escapes := "\n", false
+	for len(texts) > 0 && len(texts[0]) > 1 && texts[0][0] == '-' && strings.Trim(texts[0][1:], "neE") == "" {
+		if strings.Contains(texts[0], "n") {
+			end = ""
+		}
+		escapes = escapes || strings.Contains(texts[0], "e")
+		texts = texts[1:]
+	}
+	text := strings.Join(texts, " ")
+	if escapes {
+		text = ansiC(text)
+	}
+	return output{text + end, true}
+}
+
+func printf(_ *reader, _ *state, c *Command) output {
+	texts, ok := literals(c.Words[1:])
+	if len(texts) > 0 && texts[0] == "--" {
+		texts = texts[1:]
+	}
+	if !ok || len(texts) == 0 || texts[0] == "-v" {
+		return output{}
+	}
+	format, args := texts[0], texts[1:]
+	var b strings.Builder
+	for {
+		rest, used, ok := printfOnce(&b, format, args)
+		if !ok || b.Len() > maxDecoded {
+			return output{}
+		}
+		if len(rest) == 0 || !used {
+			return output{b.String(), true}
+		}
+		args = rest
+	}
+}
+
+// printfOnce applies a format once. used tells whether it took an argument.
+func printfOnce(b *strings.Builder, format string, args []string) (rest []string, used, ok bool) {
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 >= len(format) {
+			end := i + 1
+			for end < len(format) && format[end] != '%' {
+				end++
+			}
+			b.WriteString(ansiC(format[i:end]))
+			i = end - 1
+			continue
+		}
+		i++
+		arg := ""
+		if format[i] != '%' {
+			used = true
+			if len(args) > 0 {
+				arg, args = args[0], args[1:]
+			}
+		}
+		switch format[i] {
+		case '%':
+			b.WriteByte('%')
+		case 's', 'd', 'i', 'q':
+			b.WriteString(arg)
+		case 'b':
+			b.WriteString(ansiC(arg))
+		case 'c':
+			b.WriteString(arg[:min(1, len(arg))])
+		default:
+			return nil, used, false
+		}
+	}
+	return args, used, true
+}
+
+// input is what a filter without file operands reads.
+func input(c *Command, files []string) output {
+	if len(files) > 0 && files[0] != "-" {
+		return output{}
+	}
+	return output{c.Stdin.Text, c.Stdin.Known}
+}
+
+func cat(r *reader, _ *state, c *Command) output {
+	if len(c.Words) == 2 && !c.Words[1].From.Empty() {
+		if out, ok := r.processOut[c.Words[1].From]; ok {
+			return out
+		}
+	}
+	texts, ok := literals(c.Words[1:])
+	if !ok {
+		return output{}
+	}
+	return input(c, slices.DeleteFunc(texts, func(t string) bool { return t == "-u" }))
+}
+
+func decode(_ *reader, _ *state, c *Command) output {
+	texts, ok := literals(c.Words[1:])
+	flags, files := splitFlags(texts)
+	in := input(c, files)
+	if !ok || !in.known || !slices.ContainsFunc(flags, func(f string) bool {
+		return f == "--decode" || len(f) > 1 && f[1] != '-' && strings.ContainsAny(f, "dD")
+	}) {
+		return output{}
+	}
+	clean := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \t\r\n", r) {
+			return -1
+		}
+		return r
+	}, in.text)
+	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
+	if err != nil || strings.IndexByte(string(text), 0) >= 0 {
+		return output{}
+	}
+	return output{string(text), true}
+}
+
+func unhex(_ *reader, _ *state, c *Command) output {
+	texts, ok := literals(c.Words[1:])
+	flags, files := splitFlags(texts)
+	in := input(c, files)
+	joined := strings.Join(flags, "")
+	if !ok || !in.known || !strings.Contains(joined, "r") || !strings.Contains(joined, "p") {
+		return output{}
+	}
+	text, err := hex.DecodeString(strings.Join(strings.Fields(in.text), ""))
+	if err != nil || strings.IndexByte(string(text), 0) >= 0 {
+		return output{}
+	}
+	return output{string(text), true}
+}
+
+func splitFlags(texts []string) (flags, files []string) {
+	for _, t := range texts {
+		if len(t) > 1 && t[0] == '-' {
+			flags = append(flags, t)
+		} else {
+			files = append(files, t)
+		}
+	}
+	return flags, files
+}
+
+func rev(_ *reader, _ *state, c *Command) output {
+	texts, ok := literals(c.Words[1:])
+	in := input(c, texts)
+	if !ok || !in.known {
+		return output{}
+	}
+	lines := strings.SplitAfter(in.text, "\n")
+	for i, l := range lines {
+		body, nl := strings.CutSuffix(l, "\n")
+		runes := []rune(body)
+		slices.Reverse(runes)
+		lines[i] = string(runes)
+		if nl {
+			lines[i] += "\n"
+		}
+	}
+	return output{strings.Join(lines, ""), true}
+}
+
+// translate handles tr SET1 SET2 and tr -d SET, with ranges.
+func translate(_ *reader, _ *state, c *Command) output {
+	texts, ok := literals(c.Words[1:])
+	if !ok || !c.Stdin.Known || len(texts) != 2 || strings.Contains(texts[0], "[:") {
+		return output{}
+	}
+	if texts[0] == "-d" {
+		set := trSet(texts[1])
+		return output{strings.Map(func(r rune) rune {
+			if strings.ContainsRune(set, r) {
+				return -1
+			}
+			return r
+		}, c.Stdin.Text), true}
+	}
+	if strings.HasPrefix(texts[0], "-") {
+		return output{}
+	}
+	from, to := trSet(texts[0]), trSet(texts[1])
+	if to == "" {
+		return output{}
+	}
+	return output{strings.Map(func(r rune) rune {
+		if i := strings.LastIndex(from, string(r)); i >= 0 {
+			return rune(to[min(i, len(to)-1)])
+		}
+		return r
+	}, c.Stdin.Text), true}
+}
+
+func trSet(s string) string {
+	s = ansiC(s)
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if i+2 < len(s) && s[i+1] == '-' && s[i] <= s[i+2] {
+			for ch := int(s[i]); ch <= int(s[i+2]); ch++ {
+				b.WriteByte(byte(ch))
+			}
+			i += 2
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func pwd(_ *reader, st *state, _ *Command) output {
+	if len(st.dirs) == 1 && st.dirs[0] != "" {
+		return output{st.dirs[0] + "\n", true}
+	}
+	return output{}
+}
+
+// locate handles which NAME, command -v NAME and type -p NAME: the path's base name is all that matters.
+func locate(_ *reader, _ *state, c *Command) output {
+	words := c.Words[1:]
+	if c.Program != "which" {
+		if len(words) == 0 || !words[0].Is("-v") && !words[0].Is("-p") && !words[0].Is("-P") {
+			return output{}
+		}
+		words = words[1:]
+	}
+	if len(words) != 1 {
+		return output{}
+	}
+	name, ok := words[0].Exact()
+	return output{name + "\n", ok}
+}

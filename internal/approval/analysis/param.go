@@ -1,0 +1,321 @@
+package analysis
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// param adds the value of a parameter expansion.
+func (b *builder) param(p *syntax.ParamExp, quoted bool, at place) {
+	if p.Param == nil {
+		b.add(markUnknown)
+		return
+	}
+	b.r.visitParam(b.st, p, at)
+	name := p.Param.Value
+	if list, star, ok := b.list(p, name); ok {
+		b.words(list, quoted, star)
+		return
+	}
+	b.flow(b.st.vars[name].from)
+	vals := b.r.parameter(b.st, name)
+	if p.Index != nil {
+		vals = b.r.element(b.st, p, name)
+	}
+	if p.Excl {
+		vals = b.r.indirect(b.st, vals)
+	}
+	if !p.Excl && !p.Length && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0 {
+		b.expansion(vals, quoted)
+		return
+	}
+	b.expansion(b.operate(p, vals, at), quoted)
+}
+
+// list tells whether an expansion is a list of words: $@, $*, ${a[@]}, ${a[*]}.
+func (b *builder) list(p *syntax.ParamExp, name string) (words []Word, star, ok bool) {
+	if p.Exp != nil || p.Length || p.Excl || p.Repl != nil || p.Slice != nil {
+		return nil, false, false
+	}
+	if name == "@" || name == "*" {
+		if !b.st.argsOK {
+			return nil, false, false
+		}
+		return b.st.args, name == "*", true
+	}
+	w, isWord := p.Index.(*syntax.Word)
+	if p.Index == nil || !isWord || (w.Lit() != "@" && w.Lit() != "*") {
+		return nil, false, false
+	}
+	v, known := b.st.vars[name]
+	if !known || !v.arr {
+		return nil, false, false
+	}
+	return v.list, w.Lit() == "*", true
+}
+
+func (b *builder) words(list []Word, quoted, star bool) {
+	if quoted && star {
+		texts := make([]string, len(list))
+		for i, w := range list {
+			texts[i] = w.Text
+		}
+		b.add(strings.Join(texts, " "))
+		return
+	}
+	for i, w := range list {
+		if i > 0 {
+			b.end()
+		}
+		b.flow(w.From)
+		b.expansion(w.Values(), quoted)
+	}
+}
+
+// parameter returns the values of a plain parameter.
+func (r *reader) parameter(st *state, name string) []string {
+	switch name {
+	case "$", "?", "#", "-", "RANDOM", "SECONDS", "PPID", "BASHPID", "UID", "EUID", "LINENO":
+		return []string{markSome}
+	case "!":
+		return []string{markJob}
+	case "0":
+		if st.name != "" {
+			return []string{st.name}
+		}
+		return []string{markSome}
+	}
+	if n, err := strconv.Atoi(name); err == nil {
+		switch {
+		case !st.argsOK:
+			return []string{markUnknown}
+		case n < 1 || n > len(st.args):
+			return []string{""}
+		}
+		return st.args[n-1].Values()
+	}
+	v, ok := r.lookup(st, name)
+	switch {
+	case !ok:
+		return []string{markUnknown}
+	case v.arr && len(v.list) > 0:
+		return v.list[0].Values()
+	case v.arr:
+		return []string{""}
+	}
+	return v.vals
+}
+
+func (r *reader) element(st *state, p *syntax.ParamExp, name string) []string {
+	v, ok := st.vars[name]
+	w, isWord := p.Index.(*syntax.Word)
+	if !ok || !v.arr || !isWord {
+		return []string{markUnknown}
+	}
+	n, err := strconv.Atoi(w.Lit())
+	if err != nil {
+		return []string{markUnknown}
+	}
+	if n < 0 {
+		n += len(v.list)
+	}
+	if n < 0 || n >= len(v.list) {
+		return []string{""}
+	}
+	return v.list[n].Values()
+}
+
+func (r *reader) indirect(st *state, names []string) []string {
+	var vals []string
+	for _, n := range names {
+		if !Literal(n) || !syntax.ValidName(n) {
+			return []string{markUnknown}
+		}
+		vals = union(vals, r.parameter(st, n))
+	}
+	return vals
+}
+
+// operate applies the operator of an expansion to each value.
+func (b *builder) operate(p *syntax.ParamExp, vals []string, at place) []string {
+	switch {
+	case p.Length:
+		return []string{markSome}
+	case p.Exp != nil:
+		return b.operator(p, vals, at)
+	case p.Repl != nil:
+		orig := b.r.value(b.st, p.Repl.Orig, at)
+		with := b.r.value(b.st, p.Repl.With, at)
+		return each(vals, func(v string) string { return replace(v, orig, with, p.Repl.All) })
+	case p.Slice != nil:
+		return each(vals, func(v string) string { return slice(v, p.Slice) })
+	case p.Excl && p.Names == 0:
+		return vals
+	}
+	return []string{markUnknown}
+}
+
+func each(vals []string, f func(string) string) []string {
+	out := make([]string, len(vals))
+	for i, v := range vals {
+		if !Literal(v) {
+			out[i] = markUnknown
+			continue
+		}
+		out[i] = f(v)
+	}
+	return out
+}
+
+func (b *builder) operator(p *syntax.ParamExp, vals []string, at place) []string {
+	unknown := len(vals) == 1 && vals[0] == markUnknown
+	empty := len(vals) == 1 && vals[0] == ""
+	op := p.Exp.Op
+	switch op {
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		pattern := b.pattern(p.Exp.Word, at)
+		return each(vals, func(v string) string { return trim(v, op, pattern) })
+	}
+	w := b.r.value(b.st, p.Exp.Word, at) // folded once, used or not: it may hold commands
+	word := func() []string {
+		b.flow(w.From)
+		return w.Values()
+	}
+	switch op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		switch {
+		case unknown:
+			vals = union(word(), []string{markSome})
+		case empty:
+			vals = word()
+		}
+		if op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull {
+			b.st.set(p.Param.Value, variable{vals: vals})
+		}
+		return vals
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		switch {
+		case unknown:
+			return union(word(), []string{""})
+		case empty:
+			return []string{""}
+		}
+		return word()
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		if unknown {
+			return []string{markSome}
+		}
+		return vals
+	case syntax.UpperAll:
+		return each(vals, strings.ToUpper)
+	case syntax.LowerAll:
+		return each(vals, strings.ToLower)
+	case syntax.UpperFirst:
+		return each(vals, func(v string) string { return strings.ToUpper(v[:min(1, len(v))]) + v[min(1, len(v)):] })
+	case syntax.LowerFirst:
+		return each(vals, func(v string) string { return strings.ToLower(v[:min(1, len(v))]) + v[min(1, len(v)):] })
+	}
+	return []string{markUnknown}
+}
+
+// pattern folds the pattern of an operator: its glob characters are live, it isn't split.
+func (b *builder) pattern(w *syntax.Word, at place) string {
+	if w == nil {
+		return ""
+	}
+	in := builder{r: b.r, st: b.st}
+	in.parts(w.Parts, false, at)
+	switch {
+	case len(in.fields) > 0 || len(in.cur) > 1:
+		return markUnknown
+	case len(in.cur) == 0:
+		return ""
+	}
+	return in.cur[0]
+}
+
+// trim removes the shortest or longest prefix or suffix that a pattern matches.
+func trim(v string, op syntax.ParExpOperator, pattern string) string {
+	if !Known(pattern) || len(v) > 1024 {
+		return markUnknown
+	}
+	n := len(v)
+	for i := range n + 1 {
+		switch op {
+		case syntax.RemSmallPrefix:
+			if MatchesName(pattern, v[:i]) {
+				return v[i:]
+			}
+		case syntax.RemLargePrefix:
+			if MatchesName(pattern, v[:n-i]) {
+				return v[n-i:]
+			}
+		case syntax.RemSmallSuffix:
+			if MatchesName(pattern, v[n-i:]) {
+				return v[:n-i]
+			}
+		default:
+			if MatchesName(pattern, v[i:]) {
+				return v[:i]
+			}
+		}
+	}
+	return v
+}
+
+func replace(v string, orig, with Word, all bool) string {
+	o, ok1 := orig.Exact()
+	w, ok2 := with.Exact()
+	if !ok1 || !ok2 || strings.ContainsAny(o, "*?[#%") {
+		return markUnknown
+	}
+	n := 1
+	if all {
+		n = -1
+	}
+	if o == "" {
+		return v
+	}
+	return strings.Replace(v, o, w, n)
+}
+
+func slice(v string, s *syntax.Slice) string {
+	from, ok := number(s.Offset)
+	if !ok {
+		return markUnknown
+	}
+	if from < 0 {
+		from += len(v)
+	}
+	if from < 0 || from > len(v) {
+		return ""
+	}
+	end := len(v)
+	if s.Length != nil {
+		n, ok := number(s.Length)
+		if !ok {
+			return markUnknown
+		}
+		if end = from + n; n < 0 {
+			end = len(v) + n
+		}
+	}
+	return v[from:max(from, min(end, len(v)))]
+}
+
+func number(x syntax.ArithmExpr) (int, bool) {
+	switch x := x.(type) {
+	case *syntax.Word:
+		n, err := strconv.Atoi(x.Lit())
+		return n, err == nil
+	case *syntax.UnaryArithm:
+		if n, ok := number(x.X); ok && x.Op == syntax.Minus && !x.Post {
+			return -n, true
+		}
+	case *syntax.ParenArithm:
+		return number(x.X)
+	}
+	return 0, false
+}

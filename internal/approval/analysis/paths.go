@@ -1,0 +1,206 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+)
+
+// Class says what kind of place a path names.
+type Class string
+
+// The classes of paths, gravest first.
+const (
+	ClassRoot       Class = "root"
+	ClassSystemRoot Class = "system root" // a first-level system directory
+	ClassHomeRoot   Class = "home root"
+	ClassSystem     Class = "system" // below a system root that programs of the system own
+	ClassKernel     Class = "kernel"
+	ClassDevice     Class = "device"
+	ClassSensitive  Class = "sensitive"
+	ClassState      Class = "system data" // below /var, /opt, /srv and their like
+	ClassHome       Class = "home"
+	ClassTemp       Class = "temp"
+	ClassWorkspace  Class = "workspace"
+	ClassOther      Class = "other"
+	ClassUnknown    Class = "unknown"
+)
+
+// Target is one place that an operand may name.
+type Target struct {
+	Path  string // absolute where the directory is known; with marks
+	Class Class  // of the place itself
+	All   bool   // everything in Path is meant, not Path
+}
+
+// roots are the first-level directories of the systems that commands run on.
+var roots = map[string]bool{}
+
+// places maps directories to the class of what is below them; the longest match counts.
+var places = map[string]Class{}
+
+func init() {
+	for class, dirs := range map[Class]string{
+		ClassSystem: "/bin /boot /etc /lib /lib32 /lib64 /libx32 /sbin /usr /System /Library /private/etc /var/spool/cron " +
+			"/var/lib/dpkg /var/lib/rpm /var/lib/systemd",
+		ClassState:     "/var /opt /srv /run /snap /nix /private/var /Applications",
+		ClassOther:     "/home /Users /mnt /media /Volumes /private /usr/src /usr/local/src",
+		ClassKernel:    "/proc /sys",
+		ClassDevice:    "/dev",
+		ClassTemp:      "/tmp /var/tmp /dev/shm /private/tmp /private/var/tmp /private/var/folders /var/folders /run/user",
+		ClassSensitive: "/root/.ssh",
+	} {
+		for _, d := range strings.Fields(dirs) {
+			places[d] = class
+		}
+	}
+	for _, d := range strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /media /mnt /opt /proc /run /sbin /snap /srv " +
+		"/sys /usr /var /nix /System /Library /Applications /Users /Volumes /private /private/etc /private/var /usr/bin /usr/lib /usr/sbin " +
+		"/usr/local /usr/share /var/lib") {
+		roots[d] = true
+	}
+}
+
+// harmlessDevices may be written by anyone: they hold nothing.
+var harmlessDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout",
+	"/dev/stderr", "/dev/ptmx", "/dev/console"}
+
+// sensitive names keys, credentials and start-up files, below a home directory.
+var sensitive = []string{".ssh", ".gnupg", ".aws", ".kube", ".netrc", ".docker", ".config/gcloud", ".bashrc", ".bash_profile", ".profile",
+	".zshrc", ".git-credentials", ".password-store", ".local/share/keyrings", "Library/Keychains"}
+
+// Targets resolves a word as a path, for each possible value and directory.
+func (r *Reading) Targets(c *Command, w Word) []Target {
+	var out []Target
+	for _, v := range w.Values() {
+		for _, d := range c.Dirs {
+			t := r.Target(d, v)
+			if !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// Target resolves one value against one directory.
+func (r *Reading) Target(dir, value string) Target {
+	p := Join(dir, value)
+	t := Target{Path: p}
+	for {
+		head, ok := everythingIn(t.Path)
+		if !ok {
+			break
+		}
+		t.Path, t.All = head, true
+	}
+	t.Class = r.class(t.Path)
+	return t
+}
+
+// everythingIn tells whether the last element of a path matches all names, hidden ones or visible ones, and gives its directory.
+func everythingIn(p string) (string, bool) {
+	i := strings.LastIndexByte(p, '/')
+	last := p[i+1:]
+	if i < 0 || !strings.Contains(last, markStar) && !strings.Contains(last, markAny) {
+		return p, false
+	}
+	rest := strings.NewReplacer(markStar, "", markAny, "", ".", "", markSet+"!.]", "", markSet+"^.]", "").Replace(last)
+	if rest != "" {
+		return p, false
+	}
+	if i == 0 {
+		return "/", true
+	}
+	return p[:i], true
+}
+
+func (r *Reading) class(p string) Class {
+	if !strings.HasPrefix(p, "/") {
+		return ClassUnknown
+	}
+	if p == "/" {
+		return ClassRoot
+	}
+	home := r.Input.Home
+	if home == "/" {
+		home = ""
+	}
+	if p == home || p == "/root" || p == HomeUnknown || homeRoot(p) {
+		return ClassHomeRoot
+	}
+	if roots[p] || globRoot(p) {
+		return ClassSystemRoot
+	}
+	return r.below(p, home)
+}
+
+// homeRoot tells whether a path is a directory right below the directory of homes, by name or by glob.
+func homeRoot(p string) bool {
+	for _, base := range [...]string{"/home/", "/Users/"} {
+		if rest, ok := strings.CutPrefix(p, base); ok && rest != "" && strings.IndexByte(rest, '/') < 0 {
+			return rest != "Shared" && !strings.HasPrefix(rest, markUnknown)
+		}
+	}
+	return false
+}
+
+// globRoot tells whether a first-level glob can match a system root.
+func globRoot(p string) bool {
+	if Literal(p) || !Known(p) || strings.Count(p, "/") != 1 {
+		return false
+	}
+	for root := range roots {
+		if strings.Count(root, "/") == 1 && MatchesName(p, root) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Reading) below(p, home string) Class {
+	if within(p, r.Input.Workspace) && r.Input.Workspace != home && !roots[r.Input.Workspace] {
+		if rest, ok := relative(p, r.Input.Workspace); !ok || !isSensitive(rest) {
+			return ClassWorkspace
+		}
+	}
+	for _, h := range [...]string{home, "/root", HomeUnknown} {
+		if rest, ok := relative(p, h); ok {
+			if isSensitive(rest) {
+				return ClassSensitive
+			}
+			return ClassHome
+		}
+	}
+	if slices.Contains(harmlessDevices, p) || strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/pts/") ||
+		strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/") || strings.HasPrefix(p, "/proc/self/fd/") {
+		return ClassOther
+	}
+	for dir := p; ; {
+		i := strings.LastIndexByte(dir, '/')
+		if i <= 0 {
+			return ClassOther
+		}
+		dir = dir[:i]
+		if class, ok := places[dir]; ok {
+			return class
+		}
+	}
+}
+
+func isSensitive(rest string) bool {
+	return slices.ContainsFunc(sensitive, func(s string) bool { return rest == s || strings.HasPrefix(rest, s+"/") })
+}
+
+func within(p, dir string) bool {
+	if dir == "" || dir == "/" {
+		return false
+	}
+	return p == dir || strings.HasPrefix(p, dir) && len(p) > len(dir) && p[len(dir)] == '/'
+}
+
+func relative(p, dir string) (string, bool) {
+	if dir == "" || !strings.HasPrefix(p, dir+"/") {
+		return "", false
+	}
+	return p[len(dir)+1:], true
+}

@@ -1,0 +1,115 @@
+// Package ask puts questions to a person one at a time, and bounds every wait.
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/hermes-runtime/hermes/channel"
+)
+
+// ErrUndeliverable is matched when a question reached nobody: the surface failed or panicked.
+var ErrUndeliverable = errors.New("the question reached nobody")
+
+// grace is how long a surface may take to return after its context ended.
+const grace = 2 * time.Second
+
+// Desk lets one question through at a time. The zero value works.
+type Desk struct {
+	turn    atomic.Pointer[chan struct{}]
+	waiting atomic.Int32
+}
+
+func (d *Desk) token() chan struct{} {
+	if t := d.turn.Load(); t != nil {
+		return *t
+	}
+	t := make(chan struct{}, 1)
+	if d.turn.CompareAndSwap(nil, &t) {
+		return t
+	}
+	return *d.turn.Load()
+}
+
+// Ask waits for its turn, makes the question and puts it to asker. make may answer itself, when what was decided meanwhile makes
+// the question needless; then asked is false. It returns channel.ErrTimeout at the question's expiry, the context's cause when
+// ctx ends, and an error that matches ErrUndeliverable when asker fails in another way.
+func (d *Desk) Ask(ctx context.Context, asker channel.Asker, prepare func(waiting int) (q channel.Question, needed bool)) (a channel.Answer, asked bool, err error) {
+	token := d.token()
+	d.waiting.Add(1)
+	select {
+	case token <- struct{}{}:
+		d.waiting.Add(-1)
+	case <-ctx.Done():
+		d.waiting.Add(-1)
+		return a, false, context.Cause(ctx)
+	}
+	defer func() { <-token }()
+	if ctx.Err() != nil {
+		return a, false, context.Cause(ctx)
+	}
+	q, needed := prepare(int(d.waiting.Load()))
+	if !needed {
+		return a, false, nil
+	}
+	a, err = put(ctx, asker, q)
+	return a, true, err
+}
+
+type reply struct {
+	answer channel.Answer
+	err    error
+}
+
+// put asks and waits: for the answer, for the question's expiry, for ctx. A surface that ignores its context is left behind.
+func put(ctx context.Context, asker channel.Asker, q channel.Question) (channel.Answer, error) {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !q.Expires.IsZero() {
+		inner, cancel = context.WithDeadlineCause(ctx, q.Expires, channel.ErrTimeout)
+		defer cancel()
+	}
+	replies := make(chan reply, 1)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				replies <- reply{err: fmt.Errorf("%w: the surface panicked: %v", ErrUndeliverable, v)}
+			}
+		}()
+		a, err := asker.Ask(inner, q)
+		replies <- reply{a, err}
+	}()
+	select {
+	case r := <-replies:
+		return settle(ctx, inner, r)
+	case <-inner.Done():
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case r := <-replies:
+		if r.err == nil { // the answer and the end met: the answer came first for the person
+			return r.answer, nil
+		}
+		return settle(ctx, inner, r)
+	case <-timer.C:
+		return channel.Answer{}, context.Cause(inner)
+	}
+}
+
+func settle(ctx, inner context.Context, r reply) (channel.Answer, error) {
+	switch {
+	case r.err == nil:
+		return r.answer, nil
+	case errors.Is(r.err, channel.ErrTimeout), errors.Is(r.err, channel.ErrInterrupted), errors.Is(r.err, ErrUndeliverable):
+		return channel.Answer{}, r.err
+	case ctx.Err() != nil:
+		return channel.Answer{}, context.Cause(ctx)
+	case inner.Err() != nil:
+		return channel.Answer{}, context.Cause(inner)
+	}
+	return channel.Answer{}, fmt.Errorf("%w: %w", ErrUndeliverable, r.err)
+}

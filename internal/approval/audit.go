@@ -1,0 +1,100 @@
+package approval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/channel"
+)
+
+// Entry is one line of the audit: a decision about findings.
+type Entry struct {
+	Time      time.Time      `json:"time"`
+	RequestID string         `json:"request_id"`
+	Session   string         `json:"session"`
+	Task      string         `json:"task,omitempty"`
+	CallID    string         `json:"call_id,omitempty"`
+	Tool      string         `json:"tool,omitempty"`
+	Caller    string         `json:"caller,omitempty"`
+	Surface   string         `json:"surface,omitempty"`
+	EnvID     string         `json:"environment,omitempty"`
+	Dir       string         `json:"cwd,omitempty"`
+	Command   string         `json:"command"` // secrets taken out
+	Hash      string         `json:"command_sha256"`
+	Findings  []EntryFinding `json:"findings"`
+	Outcome   Outcome        `json:"decision"`
+	How       How            `json:"how"`
+	Who       string         `json:"who,omitempty"`
+	Scope     channel.Choice `json:"scope,omitempty"`
+	WaitedMS  int64          `json:"waited_ms"`
+}
+
+// EntryFinding is one finding in an audit line.
+type EntryFinding struct {
+	ID     string `json:"id"`
+	Key    string `json:"key"`
+	Span   [2]int `json:"span"`
+	Reason string `json:"reason"`
+	Floor  bool   `json:"floor,omitempty"`
+}
+
+// record writes the decision down. Consent that can't be recorded is none.
+func (c *check) record(ctx context.Context) {
+	auditor := c.gate.config.Audit
+	if auditor == nil {
+		return
+	}
+	d, req, redact := c.decision, c.req, c.gate.config.Redact
+	sum := sha256.Sum256([]byte(req.Command))
+	e := Entry{Time: c.started, RequestID: req.ID, Session: req.Session, Task: req.Task, CallID: req.CallID, Tool: req.Tool, Caller: req.Caller,
+		Surface: req.Surface, EnvID: req.EnvID, Dir: req.Dir, Command: redact(req.Command), Hash: hex.EncodeToString(sum[:]),
+		Outcome: d.Outcome, How: d.How, Who: d.Who, Scope: d.Scope, WaitedMS: d.Waited.Milliseconds()}
+	for _, f := range d.Findings {
+		e.Findings = append(e.Findings, EntryFinding{f.Row.ID, f.Row.Key, [2]int{f.Span.Start, f.Span.End}, redact(f.Reason), f.Floor})
+	}
+	if err := auditor.Record(context.WithoutCancel(ctx), e); err != nil {
+		c.gate.config.Log.Error("an approval decision was not recorded", "request", req.ID, "error", err)
+		if d.Runs() {
+			c.end(Policy, ByRule)
+		}
+	}
+}
+
+// FileAudit appends to a file that only its owner reads. The zero value isn't usable: set Path.
+type FileAudit struct {
+	Path string
+	mu   sync.Mutex
+}
+
+// Record appends one JSON line, whole or not at all as far as the system grants it.
+func (f *FileAudit) Record(_ context.Context, e Entry) (err error) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode the audit entry of request %s: %w", e.RequestID, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+		return fmt.Errorf("make the audit's directory: %w", err)
+	}
+	file, err := os.OpenFile(f.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the audit: %w", err)
+	}
+	defer func() {
+		if closeErr := file.Close(); err == nil && closeErr != nil {
+			err = fmt.Errorf("close the audit: %w", closeErr)
+		}
+	}()
+	if _, err := file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write the audit: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package approval
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+	"github.com/hermes-runtime/hermes/internal/approval/rules"
+)
+
+// question makes what the person is shown.
+func (c *check) question(open []rules.Finding, waiting int) channel.Question {
+	now := time.Now()
+	q := channel.Question{
+		ID: c.req.ID, Kind: channel.KindApproval, Session: c.req.Session, Task: c.req.Task, Call: c.req.CallID, Tool: c.req.Tool,
+		Title: "May this run?", Command: c.req.Command, Dir: c.req.Dir, Environment: c.req.EnvID, Choices: c.choices(open),
+		Waiting: waiting, Created: now, Expires: now.Add(c.gate.config.Timeout),
+	}
+	for _, f := range open {
+		shown := channel.Finding{ID: f.Row.ID, Key: f.Row.Key, Span: [2]int{f.Span.Start, f.Span.End}, Text: f.Text, Reason: f.Reason,
+			Floor: f.Floor, Unstorable: f.Row.Remember == rules.RememberNever}
+		for _, t := range f.Targets {
+			shown.Targets = append(shown.Targets, analysis.Show(t.Path))
+		}
+		q.Findings = append(q.Findings, shown)
+		if c.reading != nil && f.Command >= 0 && f.Command < len(c.reading.Commands) {
+			q.Elevated = q.Elevated || c.reading.Commands[f.Command].Elevated
+		}
+		if note := unstorable(f); note != "" && !slices.Contains(q.Notes, note) {
+			q.Notes = append(q.Notes, note)
+		}
+	}
+	return q
+}
+
+// hookRow stands for what a hook wants asked: never remembered.
+func hookRow(key string) *rules.Row {
+	return &rules.Row{ID: "hook.ask", Key: key, Family: "hook", Remember: rules.RememberNever}
+}
+
+func hookFindings(req *Request) []rules.Finding {
+	var out []rules.Finding
+	for _, a := range req.Asks {
+		out = append(out, rules.Finding{Row: hookRow(a.Key), Text: req.Command, Reason: a.Reason, Command: -1})
+	}
+	return out
+}
+
+// pathFindings judges files that a tool changes by the classes that commands are judged by.
+func pathFindings(req *Request) []rules.Finding {
+	reading := &analysis.Reading{Input: req.input()}
+	if reading.Input.Workspace == "" {
+		reading.Input.Workspace = req.Dir
+	}
+	var out []rules.Finding
+	for _, p := range req.Paths {
+		target := reading.Target(req.Dir, p.Path)
+		row, reason, floor := rules.ForPath(target, rules.PathUse{Delete: p.Delete, Recursive: p.Recursive})
+		if row != nil {
+			out = append(out, rules.Finding{Row: row, Text: p.Path, Reason: reason, Targets: []analysis.Target{target}, Floor: floor, Command: -1})
+		}
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+// Package rules is the table of dangerous acts: one row an act, matched against what will run and never against text. Rows are data
+// and functions of a reading; they do no input or output.
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+)
+
+// Remember says what an answer to a row may be stored for.
+type Remember string
+
+// What may be remembered.
+const (
+	RememberNever Remember = ""      // nothing is asked, or nothing is stored
+	RememberExact Remember = "exact" // only for the same command
+	RememberAll   Remember = "all"   // for the row as a whole
+)
+
+// Row is one dangerous act.
+type Row struct {
+	ID       string // stable machine name; never changes
+	Key      string // description, and what an approval is remembered by; never changes
+	Family   string
+	Matches  string // what the row matches, in words
+	Floor    bool   // hits may be ones that nobody can approve on a host-like environment
+	Remember Remember
+	Leaves   bool // the harm leaves the environment
+	Smart    bool // a reviewing model may approve it
+
+	Programs []string          // the programs that Match looks at
+	Writes   bool              // Match also looks at every command that writes by redirect
+	Note     analysis.NoteKind // the row stands for this finding of the analysis itself
+	Match    func(*Act) []Hit
+
+	Examples   []string // commands that match, in /work/app of a user whose home is /home/ann
+	LookAlikes []string // commands that don't
+}
+
+// Act is one command under judgement.
+type Act struct {
+	*analysis.Command
+	Reading *analysis.Reading
+}
+
+// Hit is one match of a row.
+type Hit struct {
+	Reason  string // why, in plain words, with what on
+	Targets []analysis.Target
+	Floor   bool
+}
+
+// Finding is one dangerous act in a command.
+type Finding struct {
+	Row     *Row
+	Span    analysis.Span // in the original text
+	Text    string        // the act as it will run
+	Reason  string
+	Targets []analysis.Target
+	Floor   bool
+	Command int // index in the reading, −1 for a finding about no command
+}
+
+// Table lists every row, gravest first. It is not to be changed.
+var Table = slices.Concat(floorRows, deleteRows, diskRows, sqlRows, systemRows, processRows, remoteRows, analysisRows)
+
+var (
+	byProgram = map[string][]*Row{}
+	byNote    = map[analysis.NoteKind]*Row{}
+	onWrites  []*Row
+	rank      = map[*Row]int{}
+)
+
+func init() {
+	for i := range Table {
+		r := &Table[i]
+		rank[r] = i
+		for _, p := range r.Programs {
+			byProgram[p] = append(byProgram[p], r)
+		}
+		if r.Writes {
+			onWrites = append(onWrites, r)
+		}
+		if r.Note != "" {
+			byNote[r.Note] = r
+		}
+	}
+}
+
+// ByName finds a row by its id or key.
+func ByName(name string) *Row {
+	for i := range Table {
+		if Table[i].ID == name || Table[i].Key == name {
+			return &Table[i]
+		}
+	}
+	return nil
+}
+
+// Check lists every finding in a reading, gravest first, then by place.
+func Check(r *analysis.Reading) []Finding {
+	var found []Finding
+	for i := range r.Commands {
+		c := &r.Commands[i]
+		rows := byProgram[c.Program]
+		if rows == nil && len(c.Redirects) == 0 && !initScript(c) {
+			continue
+		}
+		act := &Act{c, r}
+		for _, row := range rows {
+			found = add(found, row, act, i)
+		}
+		if slices.ContainsFunc(c.Redirects, func(red analysis.Redirect) bool { return red.Write }) {
+			for _, row := range onWrites {
+				if !slices.Contains(rows, row) {
+					found = add(found, row, act, i)
+				}
+			}
+		}
+		if initScript(c) {
+			found = add(found, serviceRow(), act, i)
+		}
+	}
+	found = addNotes(found, r)
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		if a.Floor != b.Floor {
+			if a.Floor {
+				return -1
+			}
+			return 1
+		}
+		if d := rank[a.Row] - rank[b.Row]; d != 0 {
+			return d
+		}
+		return a.Span.Start - b.Span.Start
+	})
+	return found
+}
+
+func add(found []Finding, row *Row, act *Act, index int) []Finding {
+	if row.Match == nil || helps(act) {
+		return found
+	}
+	for _, h := range row.Match(act) {
+		f := Finding{Row: row, Span: act.Span, Text: act.Line(), Reason: h.Reason, Targets: h.Targets, Floor: h.Floor, Command: index}
+		if !slices.ContainsFunc(found, func(g Finding) bool { return same(f, g) }) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// same tells whether two findings are one act: equal row and targets at one place.
+func same(a, b Finding) bool {
+	return a.Row == b.Row && a.Floor == b.Floor && a.Span == b.Span && a.Text == b.Text && slices.Equal(a.Targets, b.Targets)
+}
+
+func addNotes(found []Finding, r *analysis.Reading) []Finding {
+	for _, n := range r.Notes {
+		row := byNote[n.Kind]
+		if row == nil {
+			continue
+		}
+		if n.Kind == analysis.NoteOpaque && slices.ContainsFunc(found, func(f Finding) bool {
+			return f.Row.ID == "remote.pipe" && f.Command == n.Command
+		}) {
+			continue // the graver row says it already
+		}
+		found = append(found, Finding{Row: row, Span: n.Span, Text: n.Span.Slice(r.Text), Reason: n.Reason, Floor: row.Floor, Command: n.Command})
+	}
+	return found
+}
+
+// Line shows the command as it will run, on one line.
+func (a *Act) Line() string {
+	parts := make([]string, 0, len(a.Words)+len(a.Redirects))
+	for _, w := range a.Words {
+		parts = append(parts, quote(analysis.Show(w.Text)))
+	}
+	for _, r := range a.Redirects {
+		if r.Write {
+			parts = append(parts, r.Op+" "+quote(analysis.Show(r.Target.Text)))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func quote(s string) string {
+	if s == "" || strings.ContainsAny(s, " \t\n;&|<>()'\"$`\\") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// helps tells whether a command only shows its help or version.
+func helps(a *Act) bool {
+	for _, w := range a.Words[min(1, len(a.Words)):] {
+		switch w.Text {
+		case "--":
+			return false
+		case "--help", "--version":
+			return a.Program != "find" // there they are words of an expression
+		}
+	}
+	return false
+}
+
+// shows joins targets for people.
+func shows(targets []analysis.Target) string {
+	parts := make([]string, 0, len(targets))
+	for _, t := range targets {
+		p := analysis.Show(t.Path)
+		if t.All {
+			p = "everything in " + p
+		}
+		if !slices.Contains(parts, p) {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) > 4 {
+		parts = append(parts[:4], "…")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// each resolves operands as paths and keeps those that are wanted.
+func (a *Act) each(words []analysis.Word, want func(analysis.Target) bool) []analysis.Target {
+	var out []analysis.Target
+	for _, w := range words {
+		for _, t := range a.Reading.Targets(a.Command, w) {
+			if want(t) && !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+func one(reason string, targets []analysis.Target) []Hit {
+	if len(targets) == 0 {
+		return nil
+	}
+	return []Hit{{Reason: reason + ": " + shows(targets), Targets: targets}}
+}
