@@ -67,9 +67,12 @@ func (c *Compiled) compile(parameters any) error {
 	if err != nil {
 		return err
 	}
-	flat, err := flattenRefs(own)
+	flat, outside, err := flattenRefs(own)
 	if err != nil {
 		return err
+	}
+	if outside {
+		own = flat // what lay outside of any keyword may be no valid schema where it lay
 	}
 	c.notes = d.notes
 	c.root = buildNodes(flat)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -27,19 +28,15 @@ func geminiRoot(root map[string]any) {
 		g.defs = defs
 	}
 	delete(root, "$defs")
-	g.defs[""] = cloneMap(root)
-	extra := root["additionalProperties"]
-	delete(root, "additionalProperties")
-	out := g.node(root, nil, true)
+	start := cloneMap(root)
+	extra := start["additionalProperties"]
+	delete(start, "additionalProperties")
+	out := g.node(start, nil, true)
 	if sub, ok := extra.(map[string]any); ok && len(sub) > 0 {
 		describe(out, "other members being "+Words(sub))
 	}
-	for k := range root {
-		delete(root, k)
-	}
-	for k, v := range out {
-		root[k] = v
-	}
+	clear(root)
+	maps.Copy(root, out)
 }
 
 type geminiWriter struct {

@@ -10,21 +10,22 @@ import (
 
 // flattenRefs gives a copy of root in which every reference is "#" or "#/$defs/<name>", and only the definitions that are used remain, all at the
 // root. Later passes may then move and drop nodes without breaking a pointer.
-func flattenRefs(root map[string]any) (map[string]any, error) {
+// outside reports that one of them was found where no schema keyword leads, and so had not been mended before.
+func flattenRefs(root map[string]any) (flat map[string]any, outside bool, err error) {
 	f := &flattener{root: root, anchors: map[string]string{}, names: map[string]string{}, taken: map[string]bool{}, defs: map[string]any{}}
 	f.collectAnchors(root, "")
 	out, err := f.rewrite(root, "parameters")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	m := out.(map[string]any)
 	if len(f.defs) > 0 {
 		m["$defs"] = f.defs
 	}
 	if err := checkRefCycles(m); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return m, nil
+	return m, f.outside, nil
 }
 
 type flattener struct {
@@ -33,6 +34,7 @@ type flattener struct {
 	names   map[string]string // pointer → name in $defs
 	taken   map[string]bool
 	defs    map[string]any
+	outside bool
 }
 
 func (f *flattener) collectAnchors(v any, pointer string) {
@@ -218,6 +220,7 @@ func (f *flattener) lookUp(pointer string) (any, bool) {
 		}
 	}
 	if !inSchema {
+		f.outside = true
 		d := &mender{ids: map[string]bool{}}
 		mended, _, err := d.mend(at, pointer, 0)
 		if err != nil {
