@@ -149,7 +149,7 @@ func (f *typoForm) fits(letters []rune, starts []bool) bool {
 
 // missing: i is the last place where the lost letter can have been; in a run of equal letters it may be an earlier one's.
 func (f *typoForm) missing(got []rune, i int) bool {
-	if !slices.Equal(got[i:], f.rest[i+1:]) || !unicode.IsLetter(f.rest[i]) {
+	if !slices.Equal(got[i:], f.rest[i+1:]) || !isLetter(f.rest[i]) {
 		return false
 	}
 	for j := i; j >= 0 && f.rest[j] == f.rest[i]; j-- {
@@ -162,7 +162,7 @@ func (f *typoForm) missing(got []rune, i int) bool {
 
 // added: a letter before the first one of a word is that word's first letter, unless the spelling shows that it ends the word before.
 func (f *typoForm) added(got []rune, gotStarts []bool, i int) bool {
-	if !slices.Equal(got[i+1:], f.rest[i:]) || !unicode.IsLetter(got[i]) {
+	if !slices.Equal(got[i+1:], f.rest[i:]) || !isLetter(got[i]) {
 		return false
 	}
 	for j := i; j >= 0 && got[j] == got[i]; j-- {
@@ -175,8 +175,11 @@ func (f *typoForm) added(got []rune, gotStarts []bool, i int) bool {
 }
 
 func (f *typoForm) swapped(got []rune, i int) bool {
-	if i+1 >= len(got) || f.starts[i] || f.starts[i+1] || !unicode.IsLetter(f.rest[i]) || !unicode.IsLetter(f.rest[i+1]) {
+	if i+1 >= len(got) || f.starts[i] || f.starts[i+1] || !isLetter(f.rest[i]) || !isLetter(f.rest[i+1]) {
 		return false
 	}
 	return got[i] == f.rest[i+1] && got[i+1] == f.rest[i] && slices.Equal(got[i+2:], f.rest[i+2:])
 }
+
+// isLetter reports a letter that a registered name can have; one of another script that looks like it is no slip.
+func isLetter(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }
