@@ -22,15 +22,21 @@ type Source struct {
 // Compiled is a tool's schema, ready for offering and for checking calls. It never changes and may be shared freely.
 type Compiled struct {
 	name, description string
-	own               json.RawMessage
-	parameters        json.RawMessage
-	canonical         map[string]any
-	root              *Node
-	rest              *jsonschema.Resolved
-	notes             []string
+	*core
 
 	mu   sync.Mutex
 	memo map[memoKey]Definition
+}
+
+// core is what doesn't depend on the description. Compile does all that can fail; the rest is made when first asked for, because a process that only
+// lists its tools needs none of it.
+type core struct {
+	notes      []string
+	own        func() json.RawMessage
+	canonical  func() map[string]any
+	parameters func() json.RawMessage
+	root       func() *Node
+	rest       *jsonschema.Resolved
 }
 
 type memoKey struct {
@@ -49,69 +55,61 @@ func Compile(src Source) (*Compiled, error) {
 	if c.name == "" {
 		c.name = decl.name
 	}
-	if err := c.compile(decl.parameters); err != nil {
+	own, err := c.compile(decl.parameters)
+	if err != nil {
 		return nil, fmt.Errorf("tool %q: %w", c.name, err)
 	}
 	if c.description == "" {
 		c.description = src.Description
 	}
 	if c.description == "" {
-		c.description, _ = c.canonical["description"].(string)
+		c.description, _ = own["description"].(string)
 	}
 	return c, nil
 }
 
-func (c *Compiled) compile(parameters any) error {
+// compile fills the core and gives the own schema.
+func (c *Compiled) compile(parameters any) (map[string]any, error) {
 	d := &mender{}
 	own, err := d.mendRoot(parameters)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	flat, outside, err := flattenRefs(own)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if outside {
 		own = flat // what lay outside of any keyword may be no valid schema where it lay
 	}
-	c.notes = d.notes
-	c.root = buildNodes(flat)
-	c.canonical = canonical(flat)
-	if c.own, err = Encode(own); err != nil {
-		return err
+	rest, err := resolveRest(flat)
+	if err != nil {
+		return nil, err
 	}
-	if c.parameters, err = Encode(c.canonical); err != nil {
-		return err
+	canon := sync.OnceValue(func() map[string]any { return canonical(flat) })
+	c.core = &core{
+		notes:      d.notes,
+		own:        sync.OnceValue(func() json.RawMessage { return encodeTree(own) }),
+		canonical:  canon,
+		parameters: sync.OnceValue(func() json.RawMessage { return encodeTree(canon()) }),
+		root:       sync.OnceValue(func() *Node { return buildNodes(flat) }),
+		rest:       rest,
 	}
-	c.rest, err = resolveRest(flat)
-	return err
+	return own, nil
 }
 
 // resolveRest prepares the library's validator for the keywords that depend on what others have looked at; nil if there are none. The node tree is
 // quicker and reports every problem, so it judges the rest.
 func resolveRest(flat map[string]any) (*jsonschema.Resolved, error) {
 	needed := false
-	tree := cloneMap(flat)
-	everyNode(tree, func(m map[string]any) {
+	everyNode(flat, func(m map[string]any) {
 		needed = needed || m["unevaluatedProperties"] != nil || m["unevaluatedItems"] != nil
-		if p, ok := m["pattern"].(string); ok {
-			delete(m, "pattern")
-			if re, err := goPattern(p); err == nil {
-				m["pattern"] = re.String()
-			}
-		}
-		pats, _ := m["patternProperties"].(map[string]any)
-		for _, p := range sortedKeys(pats) {
-			sub := pats[p]
-			delete(pats, p)
-			if re, err := goPattern(p); err == nil {
-				pats[re.String()] = sub
-			}
-		}
 	})
 	if !needed {
 		return nil, nil
 	}
+	tree := cloneMap(flat)
+	everyNode(tree, goPatterns)
 	text, err := Encode(tree)
 	if err != nil {
 		return nil, err
@@ -127,6 +125,24 @@ func resolveRest(flat map[string]any) (*jsonschema.Resolved, error) {
 	return r, nil
 }
 
+// goPatterns writes a node's patterns for Go, and leaves out those that Go can't run.
+func goPatterns(m map[string]any) {
+	if p, ok := m["pattern"].(string); ok {
+		delete(m, "pattern")
+		if re, err := goPattern(p); err == nil {
+			m["pattern"] = re.String()
+		}
+	}
+	pats, _ := m["patternProperties"].(map[string]any)
+	for _, p := range sortedKeys(pats) {
+		sub := pats[p]
+		delete(pats, p)
+		if re, err := goPattern(p); err == nil {
+			pats[re.String()] = sub
+		}
+	}
+}
+
 // Name is the tool's name.
 func (c *Compiled) Name() string { return c.name }
 
@@ -134,13 +150,13 @@ func (c *Compiled) Name() string { return c.name }
 func (c *Compiled) Description() string { return c.description }
 
 // Own is the tool's own schema as valid JSON Schema 2020-12: what calls are checked against. The caller may keep the copy.
-func (c *Compiled) Own() json.RawMessage { return slices.Clone(c.own) }
+func (c *Compiled) Own() json.RawMessage { return slices.Clone(c.own()) }
 
 // Parameters is the canonical schema, before any dialect. The caller may keep the copy.
-func (c *Compiled) Parameters() json.RawMessage { return slices.Clone(c.parameters) }
+func (c *Compiled) Parameters() json.RawMessage { return slices.Clone(c.parameters()) }
 
 // Root is the node tree of the own schema. Read only.
-func (c *Compiled) Root() *Node { return c.root }
+func (c *Compiled) Root() *Node { return c.root() }
 
 // Rest judges a value by keywords that the node tree has no place for; nil if the schema uses none. It takes float64 and int64, not json.Number.
 func (c *Compiled) Rest() *jsonschema.Resolved { return c.rest }
@@ -150,8 +166,7 @@ func (c *Compiled) Notes() []string { return slices.Clone(c.notes) }
 
 // WithDescription gives the same schema under another description.
 func (c *Compiled) WithDescription(description string) *Compiled {
-	return &Compiled{name: c.name, description: description, own: c.own, parameters: c.parameters, canonical: c.canonical,
-		root: c.root, rest: c.rest, notes: c.notes, memo: map[memoKey]Definition{}}
+	return &Compiled{name: c.name, description: description, core: c.core, memo: map[memoKey]Definition{}}
 }
 
 // Definition gives the tool in a dialect; equal declarations give equal bytes. It is built once and then kept; the byte slices are the caller's.

@@ -2,7 +2,7 @@ package schema
 
 import (
 	"encoding/json"
-	"regexp"
+	"strings"
 )
 
 // Dialect names a form of definition that a model API or peer takes.
@@ -27,26 +27,35 @@ type rules struct {
 	own bool
 	// node rewrites the canonical schema; nil: only what all dialects need.
 	node func(root map[string]any)
-	// property is what property names must match; nil: any name.
-	property *regexp.Regexp
-	// first is put before a name that may not start as it does.
-	first string
+	// property reports names that the API takes; nil: it takes any.
+	property func(name string) bool
 	// omitEmpty leaves parameters out if the tool takes none.
 	omitEmpty bool
 	// strict: the API knows the word.
 	strict bool
 }
 
-var (
-	anthropicName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-	geminiName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+// anthropicName is [A-Za-z0-9_.-]{1,64}.
+func anthropicName(s string) bool {
+	return s != "" && len(s) <= maxName && strings.Trim(s, letters+digits+"_.-") == ""
+}
+
+// geminiName is [A-Za-z_][A-Za-z0-9_]{0,63}.
+func geminiName(s string) bool {
+	return s != "" && len(s) <= maxName && strings.Trim(s, letters+digits+"_") == "" && !strings.ContainsAny(s[:1], digits)
+}
+
+const (
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	digits  = "0123456789"
+	maxName = 64 // bytes of a property name
 )
 
 var dialects = map[Dialect]rules{
 	OpenAI:           {envelope: openAIEnvelope, node: fillItems, strict: true},
 	Anthropic:        {envelope: anthropicEnvelope, node: fillItems, property: anthropicName, strict: true},
-	Gemini:           {envelope: plainEnvelope, node: geminiRoot, property: geminiName, first: "_", omitEmpty: true},
-	GeminiCompatible: {envelope: openAIEnvelope, node: geminiRoot, property: geminiName, first: "_", omitEmpty: true},
+	Gemini:           {envelope: plainEnvelope, node: geminiRoot, property: geminiName, omitEmpty: true},
+	GeminiCompatible: {envelope: openAIEnvelope, node: geminiRoot, property: geminiName, omitEmpty: true},
 	MCP:              {envelope: mcpEnvelope, own: true},
 }
 
@@ -118,9 +127,9 @@ func (c *Compiled) define(d Dialect, s Strictness) (Definition, error) {
 	r := dialects[d]
 	def := Definition{Dialect: d, Name: c.name, Description: c.description}
 	if r.own {
-		def.Parameters = c.own
+		def.Parameters = c.own()
 	} else {
-		root := cloneMap(c.canonical)
+		root := cloneMap(c.canonical())
 		def.Description = joinRemark(def.Description, liftRoot(root))
 		r.node(root)
 		def.renames = renameProperties(root, r)

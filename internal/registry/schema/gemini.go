@@ -9,7 +9,7 @@ const (
 	// inlineDepth is how many references deep Gemini's schemas are written out.
 	inlineDepth = 8
 	// inlineNodes bounds the size of the result: references that fan out double with every level.
-	inlineNodes = 2000
+	inlineNodes = 600
 )
 
 // geminiKeeps are the keywords that Gemini's schema has. Anything else is put into words or, if it is a mere annotation, dropped.

@@ -157,25 +157,34 @@ func typesOf(v any) Types {
 }
 
 func (b *nodeBuilder) limits(n *Node, m map[string]any) {
-	for kw, into := range map[string]**Number{"minimum": &n.Min, "maximum": &n.Max, "exclusiveMinimum": &n.OverMin, "exclusiveMaximum": &n.UnderMax, "multipleOf": &n.Multiple} {
-		if t, ok := m[kw].(json.Number); ok {
-			if num, ok := ParseNumber(string(t)); ok {
-				*into = &num
-			}
-		}
-	}
-	for kw, into := range map[string]*int{"minLength": &n.MinLength, "maxLength": &n.MaxLength, "minItems": &n.MinItems, "maxItems": &n.MaxItems,
-		"minProperties": &n.MinProps, "maxProperties": &n.MaxProps, "minContains": &n.MinContains, "maxContains": &n.MaxContains} {
-		if t, ok := m[kw].(json.Number); ok {
-			if c, err := strconv.Atoi(string(t)); err == nil {
-				*into = c
-			}
-		}
-	}
+	n.Min, n.Max, n.Multiple = numberOf(m["minimum"]), numberOf(m["maximum"]), numberOf(m["multipleOf"])
+	n.OverMin, n.UnderMax = numberOf(m["exclusiveMinimum"]), numberOf(m["exclusiveMaximum"])
+	n.MinLength, n.MaxLength = countOf(m["minLength"]), countOf(m["maxLength"])
+	n.MinItems, n.MaxItems = countOf(m["minItems"]), countOf(m["maxItems"])
+	n.MinProps, n.MaxProps = countOf(m["minProperties"]), countOf(m["maxProperties"])
+	n.MinContains, n.MaxContains = countOf(m["minContains"]), countOf(m["maxContains"])
 	if p, ok := m["pattern"].(string); ok {
 		n.PatternText = p
 		n.Pattern, _ = goPattern(p) // nil: a pattern of another engine, noted when it was mended
 	}
+}
+
+func numberOf(v any) *Number {
+	if t, ok := v.(json.Number); ok {
+		if num, ok := ParseNumber(string(t)); ok {
+			return &num
+		}
+	}
+	return nil
+}
+
+func countOf(v any) int {
+	if t, ok := v.(json.Number); ok {
+		if c, err := strconv.Atoi(string(t)); err == nil {
+			return c
+		}
+	}
+	return -1
 }
 
 func (b *nodeBuilder) object(n *Node, m map[string]any) {

@@ -21,7 +21,7 @@ func renameProperties(root map[string]any, r rules) renames {
 				continue
 			}
 			taken[name] = true
-			if !r.property.MatchString(name) {
+			if !r.property(name) {
 				bad = append(bad, name)
 			}
 		}
@@ -51,24 +51,23 @@ func propertyNames(m map[string]any) []string {
 
 // freshName derives a valid name that nothing else bears.
 func freshName(name string, r rules, taken map[string]bool) string {
-	const longest = 64
 	base := strings.Map(func(c rune) rune {
-		if c < 0x80 && (r.property.MatchString(string(c)) || c >= '0' && c <= '9') {
+		if c < 0x80 && (r.property(string(c)) || strings.ContainsRune(digits, c)) {
 			return c
 		}
 		return '_'
 	}, name)
-	if len(base) > longest {
-		base = base[:longest]
+	if len(base) > maxName {
+		base = base[:maxName]
 	}
-	if !r.property.MatchString(base) {
+	if !r.property(base) {
 		base = "_" + base
-		base = base[:min(len(base), longest)]
+		base = base[:min(len(base), maxName)]
 	}
 	fresh := base
 	for n := 2; taken[fresh]; n++ {
 		suffix := "_" + strconv.Itoa(n)
-		fresh = base[:min(len(base), longest-len(suffix))] + suffix
+		fresh = base[:min(len(base), maxName-len(suffix))] + suffix
 	}
 	return fresh
 }
@@ -130,7 +129,7 @@ func (c *Compiled) Restore(d Definition, args map[string]any) map[string]any {
 	if len(d.renames) == 0 {
 		return args
 	}
-	out, _ := restore(d.renames, []*Node{c.root}, args).(map[string]any)
+	out, _ := restore(d.renames, []*Node{c.root()}, args).(map[string]any)
 	return out
 }
 

@@ -131,3 +131,12 @@ func Encode(v any) (json.RawMessage, error) {
 	}
 	return json.RawMessage(bytes.TrimRight(buf.Bytes(), "\n")), nil
 }
+
+// encodeTree writes a tree that was read from JSON, which can't fail.
+func encodeTree(v any) json.RawMessage {
+	text, err := Encode(v)
+	if err != nil {
+		panic("schema: a tree read from JSON can't be written: " + err.Error())
+	}
+	return text
+}
