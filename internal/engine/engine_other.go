@@ -45,3 +45,11 @@ func (*Engine) Run(context.Context, environment.Command, Base) (environment.Resu
 
 // Close does nothing.
 func (*Engine) Close(context.Context) error { return nil }
+
+// LoginEnviron reads nothing here.
+func (*Engine) LoginEnviron(_ context.Context, b Base, _ []string) *Login {
+	return &Login{Environ: b.Environ}
+}
+
+// Sweep finds nothing here.
+func (*Engine) Sweep() {}

@@ -74,7 +74,9 @@ func (r *run) ended(res *environment.Result, x exit) {
 	r.drain()
 	r.struck(res)
 	if !r.c.EndLeft {
-		res.Left = r.group.Members()
+		if res.Left = r.group.Members(); len(res.Left) > 0 {
+			r.e.record.left(r.group.ID())
+		}
 	}
 	if r.carry && x.signal == 0 {
 		r.carryOver(res)

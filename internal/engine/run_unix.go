@@ -28,10 +28,12 @@ type Engine struct {
 	why    string // why there is no shell
 	rung   *group.Rung
 	guard  *guard.Client
+	record *record
 	null   *os.File
 	mu     sync.Mutex
 	closed bool
 	calls  sync.WaitGroup
+	kept   []*group.Group // with members that a command left running
 	stop   context.CancelCauseFunc
 	ended  context.Context // ends with Close
 }
@@ -50,7 +52,9 @@ func New(o Options) *Engine {
 	e := &Engine{o: o}
 	e.ended, e.stop = context.WithCancelCause(context.Background())
 	e.shell, e.bash, e.why = findShell(o.Shell)
-	e.rung = group.Detect(group.Options{Owner: group.Self(o.Home), Subreaper: o.Subreaper, NoCgroup: o.NoCgroup})
+	owner := group.Self(o.Home)
+	e.record = newRecord(o.Home, owner)
+	e.rung = group.Detect(group.Options{Owner: owner, Subreaper: o.Subreaper, NoCgroup: o.NoCgroup})
 	if len(o.Guard) > 0 {
 		e.guard = guard.New(o.Guard)
 	}
@@ -133,6 +137,7 @@ func (e *Engine) begin() error {
 			return &environment.Error{Kind: environment.ErrNotStarted, Op: "open " + os.DevNull, Err: err}
 		}
 		e.null = null
+		e.calls.Go(e.record.begin)
 	}
 	e.calls.Add(1)
 	return nil
@@ -151,6 +156,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("end the commands that run: %w", context.Cause(ctx))
 	}
+	e.record.remove()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.null != nil {
@@ -293,7 +299,15 @@ func (r *run) release() {
 		f.close()
 	}
 	r.askpass.close()
-	if r.group != nil {
-		r.group.Close()
+	r.e.keep(r.group)
+}
+
+// keep lets go of a group once nobody is in it, looking at those of former commands too.
+func (e *Engine) keep(g *group.Group) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if g != nil {
+		e.kept = append(e.kept, g)
 	}
+	e.kept = slices.DeleteFunc(e.kept, (*group.Group).Close)
 }

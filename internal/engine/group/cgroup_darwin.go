@@ -18,4 +18,6 @@ func (c *cgroup) members() ([]int, error) { return nil, errors.ErrUnsupported }
 
 func (c *cgroup) kill() {}
 
-func (c *cgroup) remove() {}
+func (c *cgroup) remove() bool { return true }
+
+func cgroupsOf(string) map[string]string { return nil }

@@ -145,10 +145,10 @@ func (c *cgroup) kill() {
 	_ = os.WriteFile(filepath.Join(c.dir, "cgroup.kill"), []byte("1"), 0)
 }
 
-// remove takes the directory away if nobody is in it, those below it first.
-func (c *cgroup) remove() {
+// remove takes the directory away if nobody is in it, those below it first, and reports whether it is gone.
+func (c *cgroup) remove() bool {
 	if c == nil {
-		return
+		return true
 	}
 	if c.fd != nil {
 		c.fd.Close()
@@ -156,16 +156,31 @@ func (c *cgroup) remove() {
 	}
 	for range 3 { // a killed member leaves the directory a moment after it is gone from the list
 		err := syscall.Rmdir(c.dir)
-		if err == nil || !errors.Is(err, syscall.EBUSY) {
-			return
+		if err == nil || errors.Is(err, syscall.ENOENT) {
+			return true
+		}
+		if pids, merr := c.members(); !errors.Is(err, syscall.EBUSY) || merr != nil || len(pids) > 0 {
+			return false
 		}
 		below, _ := filepath.Glob(filepath.Join(c.dir, "*", "cgroup.procs"))
 		for _, f := range below {
 			(&cgroup{dir: filepath.Dir(f)}).remove()
 		}
-		if pids, err := c.members(); err != nil || len(pids) > 0 {
-			return
-		}
 		time.Sleep(time.Millisecond)
 	}
+	return false
+}
+
+// cgroupsOf finds the cgroups below our own whose names begin with prefix.
+func cgroupsOf(prefix string) map[string]string {
+	own, err := ownCgroup()
+	if err != nil {
+		return nil
+	}
+	dirs, _ := filepath.Glob(filepath.Join(own, prefix+"*")) // a prefix of ours holds no pattern characters
+	found := map[string]string{}
+	for _, d := range dirs {
+		found[filepath.Base(d)] = d
+	}
+	return found
 }

@@ -170,10 +170,10 @@ func (g *Group) Members() []environment.ProcessRef {
 	return refs
 }
 
-// Close lets go of the group. Members go on.
-func (g *Group) Close() {
+// Close lets go of the group if nobody is in it any more and reports whether that is so. Members go on; Close may be called again.
+func (g *Group) Close() bool {
 	g.reap()
-	g.cgroup.remove()
+	return g.cgroup.remove()
 }
 
 // living finds the members that live now.

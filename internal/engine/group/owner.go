@@ -48,9 +48,12 @@ func ParseOwner(id string) (Owner, error) {
 	return Owner{Home: parts[1], Boot: parts[2], PID: pid, Start: start}, nil
 }
 
+// ThisBoot reports whether the owner began since the machine was started: pids from before mean nothing.
+func (o Owner) ThisBoot() bool { return o.Boot == hash(bootID()) }
+
 // Alive reports whether the owner still runs: same boot, same pid, same start time.
 func (o Owner) Alive() bool {
-	if o.Boot != hash(bootID()) {
+	if !o.ThisBoot() {
 		return false
 	}
 	p, err := readProcess(o.PID)

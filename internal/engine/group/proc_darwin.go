@@ -68,3 +68,6 @@ func send(p process, sig syscall.Signal) {
 		_ = syscall.Kill(p.pid, sig) // who can't be signalled is named as a survivor
 	}
 }
+
+// marksOf finds nothing: see marked.
+func marksOf(string) []string { return nil }

@@ -124,3 +124,23 @@ func send(p process, sig syscall.Signal) {
 		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
 }
+
+// marksOf finds the marks with prefix that any process of ours carries.
+func marksOf(prefix string) []string {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1) // what was read until an error is looked at
+	var ids []string
+	for _, name := range names {
+		if _, err := strconv.Atoi(name); err != nil {
+			continue
+		}
+		if b, err := os.ReadFile("/proc/" + name + "/environ"); err == nil {
+			ids = append(ids, marks(b, prefix)...)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,223 @@
+// Package local runs commands on this machine, as the user that hermes runs as.
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/config"
+	"github.com/hermes-runtime/hermes/internal/engine"
+	"github.com/hermes-runtime/hermes/internal/engine/files"
+)
+
+// Config is the part of `terminal:` that is about this machine.
+type Config struct {
+	ShellInitFiles   []string `yaml:"shell_init_files" env:"TERMINAL_SHELL_INIT_FILES" help:"files that are read once per session for variables, functions and aliases; instead of ~/.profile, ~/.bash_profile and ~/.bashrc"`
+	AutoSourceBashrc bool     `yaml:"auto_source_bashrc" env:"TERMINAL_AUTO_SOURCE_BASHRC" default:"true" help:"read ~/.profile, ~/.bash_profile and ~/.bashrc where hermes wasn't started from a shell, which has read them already"`
+	HomeMode         string   `yaml:"home_mode" env:"TERMINAL_HOME_MODE" default:"auto" enum:"auto|real|profile" help:"HOME of commands: your own, or one below HERMES_HOME; auto is the latter inside a container"`
+	SandboxDir       string   `yaml:"sandbox_dir" env:"TERMINAL_SANDBOX_DIR" help:"where containers keep their files; default: sandboxes below HERMES_HOME"`
+}
+
+// Section is where Config stands in the configuration.
+func (*Config) Section() string { return "terminal" }
+
+func init() {
+	config.Register(func() config.Sectioned { return defaults() })
+	environment.Register(environment.Backend{
+		Name:        "local",
+		Description: "commands run on this machine, as you",
+		Config:      func() any { return defaults() },
+		Check:       check,
+		Open:        open,
+		Probe:       probe,
+	})
+}
+
+func defaults() *Config { return &Config{AutoSourceBashrc: true, HomeMode: homeAuto} }
+
+// check is nil even where there are no commands: files work there, and Info says what is lacking.
+func check(context.Context, any) error { return nil }
+
+// place is this machine as an environment.
+type place struct {
+	engine *engine.Engine
+	files  *files.FS
+	info   environment.Info
+	source func() source
+	config Config
+	log    func(msg string, args ...any)
+	shell  bool // hermes was started from a shell, which has read the user's files
+
+	login struct {
+		sync.Once
+		*engine.Login
+	}
+}
+
+var (
+	_ environment.Environment = (*place)(nil)
+	_ environment.Environer   = (*place)(nil)
+)
+
+func open(ctx context.Context, o environment.OpenOptions) (environment.Environment, error) {
+	c, ok := o.Config.(*Config)
+	if !ok || c == nil {
+		c = defaults()
+	}
+	switch c.HomeMode {
+	case homeAuto, homeReal, homeProfile, "":
+	default:
+		return nil, &environment.Error{Kind: environment.ErrConfig, Op: "terminal.home_mode", Err: fmt.Errorf("%q is none of auto, real, profile", c.HomeMode)}
+	}
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	home := profileHome(c.HomeMode, o.HermesHome, inContainer(getenv))
+	if home != "" {
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "make the home of commands", Err: err}
+		}
+	}
+	p := &place{config: *c, shell: getenv("SHLVL") != ""}
+	p.log = func(string, ...any) {}
+	if o.Log != nil {
+		p.log = o.Log.Warn
+	}
+	p.source = func() source {
+		s := source{passthrough: o.Passthrough, home: home}
+		if o.Environ != nil {
+			s.host = o.Environ()
+		}
+		if o.Granted != nil {
+			s.granted = o.Granted()
+		}
+		if o.Secrets != nil {
+			s.secrets = o.Secrets()
+		}
+		return s
+	}
+	p.engine = engine.New(engine.Options{
+		Grace: o.KillGrace, Limits: o.Limits, Home: o.HermesHome, Subreaper: o.Subreaper, Guard: o.GuardArgv, Log: o.Log,
+	})
+	p.describe(o, home, getenv)
+	p.engine.Sweep()
+	return p, nil
+}
+
+// describe fills in what is known of the place.
+func (p *place) describe(o environment.OpenOptions, home string, getenv func(string) string) {
+	temp := tempDir(getenv)
+	if home == "" {
+		home = getenv("HOME")
+	}
+	if home == "" {
+		home, _ = os.UserHomeDir() // "" leaves ~ as it is, which is reported where it is used
+	}
+	p.info = environment.Info{
+		Backend: "local", ID: o.Key, Home: environment.Path(home), Temp: environment.Path(temp), Shell: p.engine.Shell(),
+		Namespace: environment.NamespaceHost, Traits: environment.Traits{HostLike: true, Network: true},
+		Notes: append(p.engine.Describe(), notes(o.Passthrough)...),
+	}
+	if runtime.GOOS == "windows" {
+		p.info.Lacking = map[string]string{"commands": p.engine.Describe()[0]}
+	}
+	if n := diskNote(o, p.config, getenv); n != "" {
+		p.info.Notes = append(p.info.Notes, n)
+	}
+	lockDir := ""
+	if o.HermesHome != "" {
+		lockDir = filepath.Join(o.HermesHome, "run", "files")
+	}
+	p.files = files.New(files.Options{Home: home, Temp: temp, LockDir: lockDir})
+}
+
+// notes warns of credentials that the user lets through.
+func notes(passthrough []string) []string {
+	var out []string
+	for _, name := range passthrough {
+		if isBlocked(name) {
+			out = append(out, "terminal.env_passthrough gives "+name+" to every command: it is a credential of hermes itself")
+		}
+	}
+	return out
+}
+
+// Info describes this machine as a place.
+func (p *place) Info() environment.Info { return p.info }
+
+// Run runs one command.
+func (p *place) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
+	return p.engine.Run(ctx, c, p.base(ctx))
+}
+
+// Files is the file system of this machine.
+func (p *place) Files() environment.FS { return p.files }
+
+// Environ tells the variables that a command with this state would see.
+func (p *place) Environ(ctx context.Context, s *environment.State) (map[string]string, error) {
+	return p.base(ctx).Variables(s), nil
+}
+
+// Close ends what runs.
+func (p *place) Close(ctx context.Context) error { return p.engine.Close(ctx) }
+
+// base is what every command gets. It is made anew each time: skills come and go.
+func (p *place) base(ctx context.Context) engine.Base {
+	b := engine.Base{Environ: p.source().environ(), Home: string(p.info.Home), Temp: string(p.info.Temp)}
+	if !p.readsLogin() {
+		return b
+	}
+	p.login.Do(func() {
+		p.login.Login = p.engine.LoginEnviron(ctx, b, p.config.ShellInitFiles)
+		for _, w := range p.login.Warnings {
+			p.log(w)
+		}
+	})
+	b.Login = p.login.Login
+	b.Environ = p.login.Over(b.Environ)
+	return b
+}
+
+// readsLogin reports whether the user's shell files are worth reading: they are named in the configuration, or nobody has read them
+// before, because hermes was started by something else than a shell (a service manager, an editor).
+func (p *place) readsLogin() bool {
+	return len(p.config.ShellInitFiles) > 0 || p.config.AutoSourceBashrc && !p.shell
+}
+
+// diskWarning is how many GB the files of sandboxes may take before it is said (TERMINAL_DISK_WARNING_GB).
+const diskWarning = 500
+
+// diskNote warns of sandboxes that have grown large. It looks at the first entries only, so that it costs little.
+func diskNote(o environment.OpenOptions, c Config, getenv func(string) string) string {
+	dir := c.SandboxDir
+	if dir == "" {
+		if o.HermesHome == "" {
+			return ""
+		}
+		dir = filepath.Join(o.HermesHome, "sandboxes")
+	}
+	limit := float64(diskWarning)
+	if s := getenv("TERMINAL_DISK_WARNING_GB"); s != "" {
+		if v, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil && v >= 0 {
+			limit = v
+		}
+	}
+	if gb := float64(treeSize(dir)) / 1e9; gb > limit {
+		return fmt.Sprintf("%s holds %.0f GB (TERMINAL_DISK_WARNING_GB is %.0f)", dir, gb, limit)
+	}
+	return ""
+}
+
+// probe tells doctor how commands run here.
+func probe(context.Context, any) []string {
+	e := engine.New(engine.Options{})
+	return append([]string{"shell: " + e.Shell()}, e.Describe()...)
+}
