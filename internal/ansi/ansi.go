@@ -38,7 +38,7 @@ const (
 
 // openers maps the byte that follows ESC to what it opens; the same with 0x40 added follows leadC1. Other bytes of
 // columns 4 and 5 are whole in themselves.
-var openers = map[byte]state{'P': str, 'X': str, '^': str, '_': str, '[': csi, ']': osc}
+var openers = [256]state{'P': str, 'X': str, '^': str, '_': str, '[': csi, ']': osc}
 
 // Writer passes on what is written to it without control sequences. Make one with NewWriter. It holds back one byte at
 // most. Which pieces the text comes in makes no difference. It is for one goroutine.
@@ -160,7 +160,12 @@ func (w *Writer) step(out, p []byte, i int) ([]byte, int) {
 	case intermediate:
 		return out, w.until(c, i, 0x30)
 	case csi:
-		return out, w.until(c, i, 0x40)
+		for ; i < len(p) && w.state == csi; i++ {
+			if c = p[i]; c < 0x20 || c >= 0x40 {
+				return out, w.until(c, i, 0x40)
+			}
+		}
+		return out, i
 	default:
 		return out, w.inString(p, i)
 	}

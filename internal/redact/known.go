@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -132,7 +133,7 @@ func asciiOnly(s string) string {
 func (k *known) next(b []byte, from int) (int, pattern) {
 	reach := k.window - 2
 	for i := from + reach; i+1 < len(b); {
-		pair := uint16(b[i]) | uint16(b[i+1])<<8
+		pair := binary.LittleEndian.Uint16(b[i:])
 		if s := k.shift[pair]; s > 0 {
 			i += int(s)
 			continue

@@ -150,9 +150,7 @@ var shapes = []shape{
 	{literal: "access_key", gram: 4, fold: true, mark: Mark("access-key"), read: readValue},
 	{literal: "access-key", gram: 4, fold: true, mark: Mark("access-key"), read: readValue},
 	{literal: "accesskey", gram: 4, fold: true, mark: Mark("access-key"), read: readValue},
-	{literal: "private_key", gram: 5, fold: true, mark: Mark("private-key"), read: readValue},
-	{literal: "credential", gram: 2, fold: true, mark: Mark("credential"), read: readValue},
-	{literal: "credentials", gram: 2, fold: true, mark: Mark("credential"), read: readValue},
+	{literal: "private_key", gram: 7, fold: true, mark: Mark("private-key"), read: readValue},
 }
 
 const gramLen = 3

@@ -174,7 +174,11 @@ func (c *Collector) toSpill(p []byte) {
 	room := c.opts.SpillMax - c.units(c.spilled)
 	n := len(p)
 	if c.opts.Unit == InBytes {
-		n = int(min(int64(n), room))
+		if int64(n) > room {
+			for n = int(room); n > 0 && !utf8.RuneStart(p[n]); {
+				n--
+			}
+		}
 	} else if int64(n) > room {
 		n = offset(p, int(room))
 	}
