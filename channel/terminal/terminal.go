@@ -1,0 +1,182 @@
+// Package terminal asks the person who sits at the terminal that the process was started from. It writes to standard error, so that
+// standard output stays the program's own, and reads keys one at a time, so that Esc and Ctrl-C count at once.
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/hermes-runtime/hermes/channel"
+)
+
+// ErrNoTerminal is returned when input or output is no terminal: nobody would see the question.
+var ErrNoTerminal = errors.New("there is no terminal on both standard input and standard error")
+
+// Options says where the person is. The zero value means standard input and standard error.
+type Options struct {
+	In        *os.File
+	Out       *os.File
+	Interrupt func() // called on Ctrl-C, beside the refusal; default: an interrupt signal to this process
+}
+
+// Asker is a channel.Asker at a terminal.
+type Asker struct {
+	in, out   *os.File
+	interrupt func()
+}
+
+// New returns an Asker. It touches no terminal.
+func New(o Options) *Asker {
+	a := &Asker{in: o.In, out: o.Out, interrupt: o.Interrupt}
+	if a.in == nil {
+		a.in = os.Stdin
+	}
+	if a.out == nil {
+		a.out = os.Stderr
+	}
+	if a.interrupt == nil {
+		a.interrupt = interruptSelf
+	}
+	return a
+}
+
+func interruptSelf() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Signal(os.Interrupt) // where signals can't be sent, the refusal alone has to do
+	}
+}
+
+// Available tells whether a person can be asked: a terminal on both ends, on a system whose keys can be read one at a time.
+func (a *Asker) Available() bool {
+	return supported && term.IsTerminal(int(a.in.Fd())) && term.IsTerminal(int(a.out.Fd()))
+}
+
+// Ask shows the question and waits for a choice on offer. Everything but a clear yes is a no: Enter, Esc, the end of input, a word
+// that is no choice twice. It returns ErrNoTerminal without a terminal, channel.ErrTimeout at the question's expiry and
+// channel.ErrInterrupted on Ctrl-C.
+func (a *Asker) Ask(ctx context.Context, q channel.Question) (answer channel.Answer, err error) {
+	if !a.Available() {
+		return channel.Answer{}, ErrNoTerminal
+	}
+	keys, err := openKeys(a.in)
+	if err != nil {
+		return channel.Answer{}, fmt.Errorf("read keys from the terminal: %w", err)
+	}
+	defer func() {
+		if closeErr := keys.close(); err == nil && closeErr != nil {
+			err = fmt.Errorf("give the terminal back: %w", closeErr)
+		}
+	}()
+	p := &prompt{asker: a, keys: keys, q: q, out: &lines{w: a.out}}
+	if q.Kind == channel.KindSecret {
+		return p.secret(ctx)
+	}
+	return p.approval(ctx)
+}
+
+// lines writes text to a terminal in raw mode, which needs a carriage return at each line's end.
+type lines struct{ w io.Writer }
+
+func (l *lines) print(s string) { _, _ = io.WriteString(l.w, strings.ReplaceAll(s, "\n", "\r\n")) }
+
+// prompt is one question at the terminal.
+type prompt struct {
+	asker  *Asker
+	keys   keys
+	q      channel.Question
+	out    *lines
+	warned int
+}
+
+// who is what the audit gets: the surface; the system's own account of who is logged in stands beside it there.
+const who = "person at the terminal"
+
+func (p *prompt) approval(ctx context.Context) (channel.Answer, error) {
+	p.out.print(card(p.q))
+	for unknown := 0; unknown < 2; {
+		p.out.print(menu(p.q.Choices, p.left()))
+		word, err := p.line(ctx, echo)
+		switch {
+		case errors.Is(err, errEscaped):
+			return p.deny()
+		case err != nil:
+			return p.fail(err)
+		}
+		word = strings.ToLower(strings.TrimSpace(word))
+		if word == "" {
+			return p.deny()
+		}
+		if strings.HasPrefix("view", word) {
+			p.out.print(full(p.q))
+			continue
+		}
+		if c, ok := choose(p.q.Choices, word); ok {
+			p.out.print("→ " + string(c) + "\n")
+			return channel.Answer{Choice: c, Who: who}, nil
+		}
+		unknown++
+		p.out.print("That is no choice on offer.\n")
+	}
+	return p.deny()
+}
+
+func (p *prompt) deny() (channel.Answer, error) {
+	p.out.print("→ deny\n")
+	return channel.Answer{Choice: channel.Deny, Who: who}, nil
+}
+
+func (p *prompt) fail(err error) (channel.Answer, error) {
+	switch {
+	case errors.Is(err, channel.ErrTimeout):
+		p.out.print("\nNobody answered in time: denied.\n")
+	case errors.Is(err, channel.ErrInterrupted):
+		p.out.print("^C\n→ deny\n")
+		p.asker.interrupt()
+	default:
+		p.out.print("\nThe question was taken back.\n")
+	}
+	return channel.Answer{}, err
+}
+
+// secret reads a secret without showing it. Enter alone, Esc and the end of input give an empty one.
+func (p *prompt) secret(ctx context.Context) (channel.Answer, error) {
+	p.out.print("\n" + Visible(p.q.Title) + "\n")
+	for _, n := range p.q.Notes {
+		p.out.print("  " + Visible(n) + "\n")
+	}
+	p.out.print(fmt.Sprintf("Not shown while you type; Enter alone goes on without%s: ", within(p.left())))
+	word, err := p.line(ctx, hide)
+	p.out.print("\n")
+	switch {
+	case errors.Is(err, errEscaped):
+		word, err = "", nil
+	case err != nil:
+		return p.fail(err)
+	}
+	return channel.Answer{Secret: word, Who: who}, err
+}
+
+// left is the time that remains, or a negative value when the question doesn't expire.
+func (p *prompt) left() time.Duration {
+	if p.q.Expires.IsZero() {
+		return -1
+	}
+	return max(0, time.Until(p.q.Expires))
+}
+
+// choose reads a first letter, or a word or its beginning, as one of the choices on offer.
+func choose(offered []channel.Choice, word string) (channel.Choice, bool) {
+	for _, c := range offered {
+		if strings.HasPrefix(string(c), word) {
+			return c, true
+		}
+	}
+	return "", false
+}
