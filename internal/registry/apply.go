@@ -38,6 +38,17 @@ func (r *Registry) Deregister(o Origin, name string) {
 	_ = r.Apply(Change{Origin: o, Remove: []string{name}}) // a removal is never refused
 }
 
+// Sink gives what a tool.Source applies its changes with. What is refused is logged and listed by Refused.
+func (r *Registry) Sink(o Origin) func(add []tool.Tool, remove []string) {
+	return func(add []tool.Tool, remove []string) {
+		c := Change{Origin: o, Remove: remove, Add: make([]Addition, len(add))}
+		for i, t := range add {
+			c.Add[i].Tool = t
+		}
+		_ = r.Apply(c) // has logged what it refused
+	}
+}
+
 // Withdraw removes everything that an origin registered.
 func (r *Registry) Withdraw(o Origin) {
 	r.change(func(m *master, next *snapshot, _ *[]func()) bool {

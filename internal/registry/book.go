@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // book is the list of all sets of a snapshot. Each set stands under one name; what a name means if several claim it is decided
@@ -13,8 +14,11 @@ type book struct {
 	sets    map[string]*set
 	aliases map[string]string // raw name of an MCP server → its set
 	plugins map[string][]string
-	names   []string // of sets, sorted
-	known   map[string]bool
+	names   []string        // of sets, sorted
+	known   map[string]bool // names of configured servers and their sets, connected or not
+
+	wordsOnce sync.Once
+	words     []candidate // that an unknown name is compared with
 }
 
 // set is one page.

@@ -57,7 +57,8 @@ func (r *Registry) note(a *availability, reason string) {
 	if old != nil && *old == reason {
 		return
 	}
-	old = a.last.Swap(&reason)
+	kept := reason // so that only what is kept costs memory
+	old = a.last.Swap(&kept)
 	switch was, is := old != nil && *old != "", reason != ""; {
 	case is && !was:
 		r.log.Info("check fails: its tools are hidden", slog.String("check", a.check.Name), slog.String("reason", reason))
@@ -210,13 +211,13 @@ func (r *Registry) begin(a *availability, s *Settings) *probe {
 // finish gives a probe its answer; the first answer counts.
 func (r *Registry) finish(a *availability, p *probe, reason string) {
 	a.mu.Lock()
-	first := !p.finished()
+	first, latest := !p.finished(), a.probe == p
 	if first {
 		p.reason, p.ended = reason, time.Now()
 		close(p.done)
 	}
 	a.mu.Unlock()
-	if first && r.base.Err() == nil {
+	if first && latest && r.base.Err() == nil {
 		r.note(a, reason)
 	}
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -118,7 +119,7 @@ func (r *Registry) build(ctx context.Context, s *Scope, req *Request, failed bit
 	var on []*Entry
 	for i, e := range s.offered {
 		if at := s.checkOf[i]; at >= 0 && failed.has(at) {
-			b.hidden = append(b.hidden, Hidden{e.Spec.Name, e.check.lastReason()})
+			b.hidden = append(b.hidden, Hidden{e.Spec.Name, cmp.Or(e.check.lastReason(), noReason)})
 			continue
 		}
 		on = append(on, e)

@@ -87,6 +87,16 @@ type Addition struct {
 	Remote string
 }
 
+// Remote is a tool that knows its name at its MCP server, for those who hand over plain tools.
+type Remote interface {
+	RemoteName() string
+}
+
+// Overrider is a tool that asks to replace a builtin or embedder tool, for those who hand over plain tools.
+type Overrider interface {
+	Override() bool
+}
+
 // prepare checks a descriptor and finds out all that is asked of it later. Whatever it does wrong, panics included, is a refusal.
 func prepare(o Origin, a Addition) (e *Entry, refused *RefusedError) {
 	refused = &RefusedError{Tool: fmt.Sprintf("(%T)", a.Tool), Origin: o}
@@ -110,6 +120,12 @@ func prepare(o Origin, a Addition) (e *Entry, refused *RefusedError) {
 	}
 	if refused.Field, refused.Err = e.compile(); refused.Err != nil {
 		return nil, refused
+	}
+	if named, ok := tool.As[Remote](a.Tool); ok && e.Remote == "" {
+		e.Remote = named.RemoteName()
+	}
+	if asks, ok := tool.As[Overrider](a.Tool); ok {
+		e.override = e.override || asks.Override()
 	}
 	e.Adapter, _ = tool.As[tool.Adapter](a.Tool)
 	e.Risky, _ = tool.As[tool.Risky](a.Tool)

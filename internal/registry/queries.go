@@ -108,6 +108,9 @@ func (r *Registry) Tools(ctx context.Context) ([]ToolStatus, error) {
 	return out, nil
 }
 
+// noReason stands for a reason that has meanwhile gone.
+const noReason = "its check failed"
+
 // reasons asks the Checks of tools once each and gives for those that fail the reason, by tool.
 func (r *Registry) reasons(ctx context.Context, snap *snapshot, entries []*Entry) (map[string]string, error) {
 	at := map[*availability]int{}
@@ -125,7 +128,7 @@ func (r *Registry) reasons(ctx context.Context, snap *snapshot, entries []*Entry
 	out := map[string]string{}
 	for _, e := range entries {
 		if e.check != nil && failed.has(at[e.check]) {
-			out[e.Spec.Name] = cmp.Or(e.check.lastReason(), "its check failed")
+			out[e.Spec.Name] = cmp.Or(e.check.lastReason(), noReason)
 		}
 	}
 	return out, nil

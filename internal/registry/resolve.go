@@ -39,13 +39,15 @@ func (s *snapshot) unknown(names []string) []Unknown {
 }
 
 func (b *book) nearest(name string) string {
-	if near := nearest(name, candidates(b.vocabulary()), 1); len(near) > 0 {
+	b.wordsOnce.Do(func() { b.words = candidates(b.vocabulary()) })
+	if near := nearest(clip(name), b.words, 1); len(near) > 0 {
 		return near[0]
 	}
 	return ""
 }
 
 func (r *Registry) warnUnknown(s *snapshot, name string) {
+	name = clip(name)
 	r.told.once("unknown\x00"+name, func() {
 		r.log.Warn("unknown toolset", slog.String("toolset", name), slog.String("nearest", s.book().nearest(name)))
 	})

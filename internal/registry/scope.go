@@ -75,7 +75,7 @@ func (r *Registry) warnScope(s *Scope) {
 	for _, u := range s.unknown {
 		r.warnUnknown(s.snap, u.Name)
 	}
-	if len(s.names) == 0 && (s.enabled == nil || len(s.enabled) > 0) && len(s.snap.entries) > 0 {
+	if len(s.names) == 0 && (len(s.enabled) > 0 || s.enabled == nil && len(s.disabled) > 0) {
 		r.log.Warn("no tool is left", "enabled", s.enabled, "disabled", s.disabled)
 	}
 }

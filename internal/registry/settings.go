@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Settings is what the configuration says about tools. The zero value works.
+// Settings is what the configuration says about tools. The zero value works. What it refers to must not be changed once a registry
+// has it.
 type Settings struct {
 	Collisions   Collisions
 	CheckTimeout time.Duration // how long a Check may take; 0 = 5 s
