@@ -1,0 +1,5 @@
+package python
+
+import "os/exec"
+
+func ownGroup(*exec.Cmd) {}

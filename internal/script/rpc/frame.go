@@ -1,0 +1,155 @@
+// Package rpc is the channel between a script and its parent: frames of JSON over a Unix socket, answered side by side.
+package rpc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Version is the version of the protocol, sent in the first frame of a connection.
+const Version = 1
+
+// headerLen is the length of a frame's header: the number of bytes that follow, big endian.
+const headerLen = 4
+
+// maxFirst bounds what is read of a connection that has not shown the token yet.
+const maxFirst = 4096
+
+// Errors of a connection's input. Each costs that connection only.
+var (
+	ErrTooLong   = errors.New("message too long")
+	ErrMalformed = errors.New("malformed message")
+)
+
+// ReadFrame reads one frame of at most limit bytes. At the end of the input before a frame it returns io.EOF; inside of one
+// io.ErrUnexpectedEOF. Memory is taken as bytes arrive, so that a length alone costs nothing.
+func ReadFrame(r io.Reader, limit int) ([]byte, error) {
+	var head [headerLen]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n == 0 {
+		return nil, fmt.Errorf("%w: an empty frame", ErrMalformed)
+	}
+	if uint64(n) > uint64(max(limit, 0)) {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, n, limit)
+	}
+	return readBody(r, int(n))
+}
+
+// trusted is how many announced bytes are believed before they have come.
+const trusted = 1 << 20
+
+func readBody(r io.Reader, n int) ([]byte, error) {
+	buf := make([]byte, min(n, trusted))
+	for have := 0; ; {
+		if _, err := io.ReadFull(r, buf[have:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if have = len(buf); have == n {
+			return buf, nil
+		}
+		more := make([]byte, min(n, 2*have))
+		copy(more, buf)
+		buf = more
+	}
+}
+
+// hello is the first frame of a connection.
+type hello struct {
+	V     int    `json:"v"`
+	Token string `json:"token"`
+}
+
+// Request is one call as it stands on the wire.
+type Request struct {
+	ID   uint64
+	Tool string
+	// Args is the text of a JSON object, or nil if what came is none: then the call is refused, not the connection.
+	Args json.RawMessage
+	Line int // of the script that calls, 0 = unknown
+	// Cancel is the id of a call to give up; the other members are unset then.
+	Cancel uint64
+}
+
+// maxID keeps ids exact in every JSON reader.
+const maxID = 1 << 53
+
+// ParseRequest reads one request. What is no request at all is ErrMalformed.
+func ParseRequest(frame []byte) (Request, error) {
+	var w struct {
+		ID     *uint64         `json:"id"`
+		Tool   *string         `json:"tool"`
+		Args   json.RawMessage `json:"args"`
+		Line   int             `json:"line"`
+		Cancel *uint64         `json:"cancel"`
+	}
+	if first := bytes.TrimLeft(frame, " \t\r\n"); len(first) == 0 || first[0] != '{' {
+		return Request{}, fmt.Errorf("%w: not an object", ErrMalformed)
+	}
+	if err := json.Unmarshal(frame, &w); err != nil {
+		return Request{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if w.Cancel != nil {
+		return Request{Cancel: *w.Cancel}, nil
+	}
+	if w.ID == nil || w.Tool == nil {
+		return Request{}, fmt.Errorf("%w: id and tool are required", ErrMalformed)
+	}
+	if *w.ID == 0 || *w.ID > maxID {
+		return Request{}, fmt.Errorf("%w: id %d is out of range", ErrMalformed, *w.ID)
+	}
+	r := Request{ID: *w.ID, Tool: *w.Tool, Line: max(w.Line, 0)}
+	if args := bytes.TrimSpace(w.Args); len(args) > 0 && args[0] == '{' {
+		r.Args = args
+	}
+	return r, nil
+}
+
+// Answer is what becomes of a request. Result is well-formed JSON and travels as it is.
+type Answer struct {
+	Result string
+	Type   string // kind of failure, "" = none
+}
+
+// frame builds the whole message in one buffer: a large result is copied once.
+func (a Answer) frame(id uint64) []byte {
+	buf := make([]byte, headerLen, headerLen+len(`{"id":,"type":,"result":}`)+40+len(a.Type)+len(a.Result))
+	buf = append(buf, `{"id":`...)
+	buf = strconv.AppendUint(buf, id, 10)
+	if a.Type != "" {
+		buf = append(buf, `,"type":`...)
+		quoted, _ := json.Marshal(a.Type) // a string always marshals
+		buf = append(buf, quoted...)
+	}
+	buf = append(buf, `,"result":`...)
+	buf = append(buf, a.Result...)
+	return seal(append(buf, '}'))
+}
+
+func faultFrame(id uint64, text string) []byte {
+	quoted, _ := json.Marshal(text) // a string always marshals
+	buf := append(make([]byte, headerLen, headerLen+64+len(quoted)), `{"id":`...)
+	buf = strconv.AppendUint(buf, id, 10)
+	buf = append(buf, `,"fault":`...)
+	buf = append(buf, quoted...)
+	return seal(append(buf, '}'))
+}
+
+// byeFrame tells that nothing after the last answer was read: what was asked since may be asked again elsewhere.
+func byeFrame() []byte { return seal(append(make([]byte, headerLen), `{"bye":true}`...)) }
+
+// seal writes the length of buf's body into its header.
+func seal(buf []byte) []byte {
+	binary.BigEndian.PutUint32(buf, uint32(len(buf)-headerLen)) //nolint:gosec // callers keep it below the limit
+	return buf
+}

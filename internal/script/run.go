@@ -1,0 +1,373 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/redact"
+	"github.com/hermes-runtime/hermes/internal/script/python"
+	"github.com/hermes-runtime/hermes/internal/script/rpc"
+	"github.com/hermes-runtime/hermes/internal/script/staging"
+	"github.com/hermes-runtime/hermes/internal/script/stub"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// Names of the files in a run's directory.
+const (
+	scriptName = "script.py"
+	stubName   = "hermes_tools.py"
+)
+
+// run is one script on its way.
+type run struct {
+	r     *Runner
+	call  *tool.Call
+	cfg   *Config
+	code  string
+	began time.Time
+
+	mode     string
+	warnings []string
+	place    environment.Place
+	python   python.Interpreter
+	dir      string // where the script starts
+	session  string // the session's directory
+	withheld []Withheld
+	reasons  map[string]string
+
+	stage  *staging.Dir
+	server *rpc.Server
+	gate   *gate
+	stdout *stream
+	stderr *stream
+	clock  *deadline
+	spill  string // path of the file with the whole of stdout
+	watch  *progress
+}
+
+// Run runs the code of a call and reports what became of it. It always reports: what went wrong is in the report.
+func (r *Runner) Run(ctx context.Context, c *tool.Call, code string) (rep *Report) {
+	x := &run{r: r, call: c, began: r.o.Clock.Now()}
+	defer func() {
+		if p := recover(); p != nil {
+			r.o.Log.Error("running a script panicked", "panic", p, "call", c.ID)
+			rep = &Report{Status: StatusError, Error: "running the script failed inside Hermes; the log tells more"}
+			x.finish(rep)
+		}
+	}()
+	if !r.begin() {
+		return x.failed(ctx, errors.New("Hermes is shutting down"))
+	}
+	defer r.runs.Done()
+	rep = x.start(ctx, code)
+	return rep
+}
+
+// start does what has to be done before the child, runs it, and cleans up.
+func (x *run) start(ctx context.Context, code string) *Report {
+	cfg, ok := tool.Service[*Config](x.call)
+	if !ok || cfg == nil {
+		cfg = DefaultConfig()
+	}
+	x.cfg = cfg
+	if err := cfg.Validate(); err != nil {
+		return x.failed(ctx, err)
+	}
+	var warning string
+	x.mode, warning = cfg.mode()
+	x.warn(warning)
+	var err error
+	if x.code, err = source(code, cfg.MaxScript); err != nil {
+		return x.failed(ctx, err)
+	}
+	if err := x.r.queue.enter(ctx, cfg.MaxRuns, x.queued); err != nil {
+		return x.failed(ctx, err)
+	}
+	defer x.r.queue.leave()
+	for _, step := range []func(context.Context) error{x.findPlace, x.findPython, x.prepare} {
+		if err := step(ctx); err != nil {
+			x.clean()
+			return x.failed(ctx, err)
+		}
+	}
+	rep := x.execute(ctx)
+	x.clean()
+	x.finish(rep)
+	return rep
+}
+
+func (x *run) queued(ahead int) {
+	x.call.Host.Progress(0, x.cfg.Timeout.Seconds(), fmt.Sprintf("waiting for %d other scripts to end (%s.max_concurrent_runs %d)",
+		x.cfg.MaxRuns+ahead-1, Section, x.cfg.MaxRuns))
+}
+
+func (x *run) warn(text string) {
+	if text != "" {
+		x.warnings = append(x.warnings, text)
+	}
+}
+
+// findPlace opens the task's environment and finds the directory that the script starts in.
+func (x *run) findPlace(ctx context.Context) error {
+	place, err := x.call.Host.Place(ctx)
+	if err != nil {
+		return fmt.Errorf("open the place that the script runs in: %w", err)
+	}
+	x.place = place
+	if _, host := place.Info().HostPath("/"); !host {
+		return fmt.Errorf("the backend %s can't run scripts yet: %w; call the tools one by one, or use a backend on this machine",
+			place.Info().Backend, environment.ErrUnsupported)
+	}
+	wanted := ""
+	if place.State != nil {
+		wanted = string(place.State.Dir())
+	}
+	if wanted == "" {
+		wanted = x.call.Host.Dir()
+	}
+	if wanted == "" {
+		wanted = string(place.Info().Home)
+	}
+	x.session = nearestDir(wanted, string(place.Info().Home), string(place.Info().Temp))
+	if x.session != wanted {
+		x.warn(fmt.Sprintf("The session's directory %s is gone; %s is used.", wanted, x.session))
+	}
+	return nil
+}
+
+// nearestDir is dir, or the nearest of its ancestors that exists, or one of others.
+func nearestDir(dir string, others ...string) string {
+	for d := dir; filepath.IsAbs(d); d = filepath.Dir(d) {
+		if i, err := os.Stat(d); err == nil && i.IsDir() {
+			if d == "/" && d != dir {
+				break // everything is gone: home says more
+			}
+			return d
+		}
+		if d == filepath.Dir(d) {
+			break
+		}
+	}
+	for _, d := range others {
+		if i, err := os.Stat(d); d != "" && err == nil && i.IsDir() {
+			return d
+		}
+	}
+	return "/"
+}
+
+// variables are the session's, as a command of its would see them.
+func (x *run) variables(ctx context.Context) (map[string]string, error) {
+	if e, ok := x.place.Environment.(environment.Environer); ok {
+		vars, err := e.Environ(ctx, x.place.State)
+		if err != nil {
+			return nil, fmt.Errorf("ask for the session's variables: %w", err)
+		}
+		return vars, nil
+	}
+	vars := map[string]string{}
+	for _, name := range listed {
+		if v := x.call.Host.Getenv(name); v != "" {
+			vars[name] = v
+		}
+	}
+	return vars, nil
+}
+
+func (x *run) findPython(ctx context.Context) error {
+	vars, err := x.variables(ctx)
+	if err != nil {
+		return err
+	}
+	tell := func(text string) { x.call.Host.Progress(0, 0, text) }
+	if x.mode == ModeStrict {
+		x.python, err = x.r.o.Resolver.Own(ctx, tell)
+	} else {
+		x.python, err = x.r.o.Resolver.Project(ctx, x.cfg.Python, vars, tell)
+	}
+	return err
+}
+
+// prepare makes the directory, the channel and the sinks.
+func (x *run) prepare(ctx context.Context) error {
+	x.reasons = map[string]string{}
+	if offer, ok := tool.Service[Offer](x.call); ok {
+		names := make([]string, len(stub.Functions))
+		for i, f := range stub.Functions {
+			names[i] = f.Name
+		}
+		x.reasons = offer.Offered(ctx, names)
+	}
+	var err error
+	if x.stage, err = x.r.area.Make(); err != nil {
+		return err
+	}
+	x.dir = x.session
+	if x.mode == ModeStrict {
+		x.dir = x.stage.Path
+	}
+	names := available(x.reasons)
+	if names == nil {
+		names = []string{}
+	}
+	module := stub.Source(stub.Options{Available: names, Reasons: x.reasons, MaxMessage: x.cfg.MaxMessage})
+	if err := errors.Join(x.stage.Write(scriptName, []byte(x.code)), x.stage.Write(stubName, module)); err != nil {
+		return err
+	}
+	x.watch = newProgress(x)
+	return x.sinks()
+}
+
+func (x *run) sinks() error {
+	red, _ := tool.Service[*redact.Redactor](x.call)
+	spill := func() (io.WriteCloser, error) {
+		// The run may be ending when the first byte too many comes: the file is wanted all the same.
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		f, err := x.call.Host.Spill(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			return nil, errNoSpill
+		}
+		x.spill = f.Path()
+		return f, nil
+	}
+	var err error
+	if x.stdout, err = newStream(streamOptions{
+		limit: x.cfg.MaxStdout, head: 40, spillMax: x.cfg.SpillMax, spill: spill, staging: x.stage.Path, redactor: red, watch: x.watch.text,
+	}); err != nil {
+		return err
+	}
+	x.stderr, err = newStream(streamOptions{limit: x.cfg.MaxStderr, head: 30, staging: x.stage.Path, redactor: red})
+	return err
+}
+
+// execute starts the child and waits for its end.
+func (x *run) execute(outer context.Context) *Report {
+	ctx, cancel := context.WithCancelCause(outer)
+	defer cancel(nil)
+	x.gate = newGate(x.r, x.call, x.reasons, x.cfg.MaxToolCalls, x.code)
+	var err error
+	x.server, err = rpc.Listen(ctx, x.stage.Socket, x.gate.serve, rpc.Options{Parallel: x.cfg.MaxParallel, MaxMessage: x.cfg.MaxMessage, Log: x.r.o.Log})
+	if err != nil {
+		return x.failed(outer, err)
+	}
+	environ, err := x.environ(ctx)
+	if err != nil {
+		x.server.Close()
+		return x.failed(outer, err)
+	}
+	inv, _ := tool.Service[*Invocation](x.call)
+	argv := []string{x.python.Path, "-u", filepath.Join(x.stage.Path, scriptName)}
+	if inv != nil {
+		argv = append(argv, inv.Args...)
+	}
+	expired := false
+	x.clock = startDeadline(x.r.o.Clock, x.cfg.Timeout, x.cfg.MaxApprovalWait, func() {
+		cancel(context.DeadlineExceeded)
+	})
+	if w, ok := tool.Service[Waiting](x.call); ok {
+		defer w.WatchWaiting(x.call.ID, x.clock.wait)()
+	}
+	x.watch.start()
+	res, err := x.place.Run(ctx, environment.Command{
+		Argv: argv, Environ: environ, Dir: x.dir, Output: x.stdout, Stderr: x.stderr, Grace: x.cfg.KillGrace, EndLeft: true, Limits: x.cfg.limits(),
+	})
+	x.watch.stop()
+	stood := x.clock.end()
+	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) && outer.Err() == nil {
+		expired = true
+	}
+	x.server.Close()
+	x.stdout.close()
+	x.stderr.close()
+	rep := x.report(end{res: res, err: err, expired: expired, cause: context.Cause(outer)})
+	if stood > 0 {
+		d := decimal(stood)
+		rep.ApprovalWait = &d
+	}
+	return rep
+}
+
+func (x *run) environ(ctx context.Context) ([]string, error) {
+	vars, err := x.variables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var granted []string
+	if g, ok := tool.Service[Grants](x.call); ok {
+		granted = g.Granted()
+	}
+	kept, withheld := scrub(vars, granted)
+	x.withheld = withheld
+	if len(withheld) > 0 {
+		names := make([]string, len(withheld))
+		for i, w := range withheld {
+			names[i] = w.Name
+		}
+		x.r.o.Log.Debug("variables withheld from a script", "names", names, "setting", PassSetting)
+	}
+	o := ours{
+		socket: x.stage.Socket, cookie: x.server.Token(), session: x.call.Session, temp: x.stage.Temp, staging: x.stage.Path,
+		timezone: vars[timezoneName], trace: vars["TRACEPARENT"],
+	}
+	if o.timezone == "" {
+		o.timezone = x.call.Host.Getenv(timezoneName)
+	}
+	if t, ok := tool.Service[Tracer](x.call); ok {
+		o.trace = t.TraceParent(ctx)
+	}
+	if x.mode == ModeProject {
+		o.dir = x.session
+	}
+	return o.apply(kept), nil
+}
+
+// clean ends what the run holds; it may be called at any stage.
+func (x *run) clean() {
+	if x.stage != nil {
+		if err := x.stage.Remove(); err != nil {
+			x.r.o.Log.Warn("a script's directory stays", "error", err)
+		}
+		x.stage = nil
+	}
+}
+
+// failed reports a run that didn't come to its child.
+func (x *run) failed(ctx context.Context, err error) *Report {
+	rep := &Report{Status: StatusError, Error: oneLine(err.Error())}
+	if cause := context.Cause(ctx); cause != nil {
+		x.interrupted(rep, cause)
+	}
+	x.finish(rep)
+	return rep
+}
+
+// finish fills in what every report has.
+func (x *run) finish(rep *Report) {
+	if x.gate != nil {
+		rep.ToolCallsMade, _ = x.gate.counts()
+	}
+	rep.DurationSeconds = decimal(x.r.o.Clock.Now().Sub(x.began))
+	if x.code != "" {
+		if n := x.r.repeats.seen(x.call.Session, x.code, rep); n >= repeatWarn {
+			x.warnings = slices.Insert(x.warnings, 0, fmt.Sprintf("This script has now ended the same way %d times in this session; running it again changes nothing.", n))
+		}
+	}
+	rep.Warning = clip(strings.Join(x.warnings, " "), noteMax)
+	rep.Hint = clip(rep.Hint, noteMax)
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
