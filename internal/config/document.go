@@ -193,3 +193,16 @@ func at(name string, n ast.Node, key, text string) *Problem {
 
 // DefaultPath is where the configuration of a HERMES_HOME lies.
 func DefaultPath(home string) string { return filepath.Join(home, "config.yaml") }
+
+// Nested is a document that holds one value at a dotted path; value is YAML.
+func Nested(name, path, value string) (*Document, error) {
+	var b strings.Builder
+	parts := strings.Split(path, ".")
+	for i, part := range parts {
+		b.WriteString(strings.Repeat("  ", i) + part + ":")
+		if i < len(parts)-1 {
+			b.WriteString("\n")
+		}
+	}
+	return Parse(name, b.String()+" "+value+"\n", nil)
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-runtime/hermes/internal/script"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// scriptTool is the tool that runs scripts: the one thing this verb is about.
+const scriptTool = script.ToolName
+
+func (a *app) exec() *cobra.Command {
+	var c choice
+	var text bool
+	cmd := &cobra.Command{
+		Use: "exec FILE.py|- [-- ARGS...]", Short: "Run a Python script that calls tools, with no model involved",
+		Long: "The script runs as a model's would: in a child process, with `from hermes_tools import ...` for the tools.\n" +
+			"The JSON result of execute_code is printed, and the exit code is 0 only if its status is success.",
+		Example: "  hermes exec examples/hello.py\n  echo 'print(1 + 1)' | hermes exec --text -",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := a.readScript(args[0])
+			if err != nil {
+				return err
+			}
+			inv := &script.Invocation{Args: args[1:], FileName: args[0], Trusted: true}
+			if args[0] == "-" {
+				inv.FileName = ""
+			}
+			s, err := a.begin(cmd.Context(), c, inv)
+			if err != nil {
+				return err
+			}
+			arguments, err := json.Marshal(map[string]string{"code": code})
+			if err != nil {
+				return fmt.Errorf("pass the script on: %w", err)
+			}
+			return a.printRun(s.Call(cmd.Context(), tool.Request{Name: scriptTool, Arguments: arguments}), text)
+		},
+	}
+	c.act(cmd)
+	c.pick(cmd)
+	cmd.Flags().BoolVar(&text, "text", false, "print only what the script printed")
+	return cmd
+}
+
+func (a *app) readScript(name string) (string, error) {
+	if name == "-" {
+		return a.argument("-")
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", usage("read the script: %v", err)
+	}
+	if info.IsDir() {
+		return "", usage("read the script: %s is a directory", name)
+	}
+	return a.argument("@" + name)
+}
+
+// printRun prints the result of a run; as text, its output on stdout and what went wrong on stderr.
+func (a *app) printRun(r tool.Result, text bool) error {
+	if !text {
+		if _, err := fmt.Fprintln(a.out, r.JSON); err != nil {
+			return err
+		}
+		return leave(r.Status)
+	}
+	var run struct {
+		Output, Error, Hint, Warning string
+	}
+	if err := json.Unmarshal([]byte(r.JSON), &run); err != nil {
+		return fmt.Errorf("read the result: %w", err)
+	}
+	if _, err := io.WriteString(a.out, run.Output); err != nil {
+		return err
+	}
+	if run.Output != "" && run.Output[len(run.Output)-1] != '\n' {
+		fmt.Fprintln(a.out)
+	}
+	for _, line := range []string{run.Error, run.Hint, run.Warning} {
+		if line != "" {
+			fmt.Fprintln(a.err, "hermes:", line)
+		}
+	}
+	return leave(r.Status)
+}

@@ -1,0 +1,266 @@
+// Package cli is the command line, one file for each verb. Results go to stdout; everything else to stderr.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/runtime"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitDenied      = 3
+	exitTimeout     = 124
+	exitInterrupted = 130
+)
+
+// exitOf says how a verb exits for the status of a call.
+var exitOf = map[tool.Status]int{
+	tool.StatusOK: exitOK, tool.StatusError: exitFailed, tool.StatusBlocked: exitDenied, tool.StatusDenied: exitDenied,
+	tool.StatusTimeout: exitTimeout, tool.StatusCancelled: exitInterrupted,
+}
+
+// exit is an error that says how to leave. What there is to say has been said if err is nil.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Errorf(format, args...)} }
+
+// app is one run of the command line.
+type app struct {
+	in       *os.File
+	out      io.Writer
+	err      io.Writer
+	dir      string
+	config   string
+	verbose  bool
+	noColor  bool
+	rt       *runtime.Runtime
+	progress bool
+}
+
+// Main runs the command line and returns the exit code.
+func Main() int {
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	return a.run(ctx, os.Args[1:])
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if closeErr := a.close(ctx); err == nil && closeErr != nil {
+		err = closeErr
+	}
+	return a.report(err)
+}
+
+// report says what went wrong, in one line, and chooses the exit code.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	e, coded := errors.AsType[*exit](err)
+	if coded {
+		code = e.code
+		if e.err == nil {
+			return code
+		}
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
+		fmt.Fprintln(a.err, "hermes:", line)
+	}
+	return code
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hermes",
+		Short: "The tool runtime for LLM agents",
+		Long: "Hermes runs the tools of an LLM agent: everything between a model's tool call and the JSON string that goes back to it.\n" +
+			"Results are printed on stdout, everything else on stderr. What belongs to you lies in HERMES_HOME (~/.hermes).",
+		Example:       "  hermes exec examples/hello.py\n  hermes tools call terminal '{\"command\": \"echo hi\"}'",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetVersionTemplate("hermes {{.Version}}\n")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%v; `%s --help` shows what there is", err, c.CommandPath())
+	})
+	f := root.PersistentFlags()
+	f.StringVarP(&a.dir, "cwd", "C", "", "work in `DIR`")
+	f.StringVar(&a.config, "config", "", "read `FILE` instead of HERMES_HOME/config.yaml")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more on stderr")
+	f.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.enter() }
+	root.AddCommand(a.exec(), a.tools(), a.toolsets(), a.configure(), a.doctor(), a.version(), a.resident())
+	root.CompletionOptions.HiddenDefaultCmd = false
+	strict(root)
+	return root
+}
+
+// strict makes a verb that only groups others refuse words that it doesn't know.
+func strict(c *cobra.Command) {
+	if c.HasSubCommands() && c.RunE == nil && c.Run == nil {
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			near := c.SuggestionsFor(args[0])
+			if len(near) > 0 {
+				return usage("unknown verb %q for %q; did you mean %q?", args[0], c.CommandPath(), near[0])
+			}
+			return usage("unknown verb %q; `%s --help` lists what there is", args[0], c.CommandPath())
+		}
+	}
+	if c.Args == nil {
+		c.Args = cobra.NoArgs
+	}
+	if check := c.Args; c.RunE != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usage("%v; `%s --help` shows how it is used", err, c.CommandPath())
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		strict(sub)
+	}
+}
+
+// enter applies the global flags.
+func (a *app) enter() error {
+	if os.Getenv("NO_COLOR") != "" {
+		a.noColor = true
+	}
+	if a.dir == "" {
+		return nil
+	}
+	if err := os.Chdir(a.dir); err != nil {
+		return usage("-C: %v", err)
+	}
+	return nil
+}
+
+// open builds the runtime of this run.
+func (a *app) open(ctx context.Context) (*runtime.Runtime, error) {
+	if a.rt != nil {
+		return a.rt, nil
+	}
+	level := slog.LevelError
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	o := runtime.Options{
+		ConfigFile: a.config, Dir: a.dir, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
+		Asker: a.asker(), Progress: a.err, GuardArgv: guardArgv(),
+	}
+	rt, err := runtime.Open(ctx, o)
+	if err != nil {
+		return nil, &exit{exitUsage, err}
+	}
+	if !a.verbose {
+		for _, p := range rt.Problems() {
+			fmt.Fprintln(a.err, "hermes: warning:", p)
+		}
+	}
+	a.rt = rt
+	return rt, nil
+}
+
+// closeTime bounds the end of a run.
+const closeTime = 10 * time.Second
+
+func (a *app) close(ctx context.Context) error {
+	if a.rt == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	return a.rt.Close(ctx)
+}
+
+// asker reaches the person at this terminal, if there is one.
+func (a *app) asker() channel.Asker {
+	for _, c := range channel.Registered() {
+		if c.Local == nil {
+			continue
+		}
+		if ask := c.Local(channel.LocalOptions{In: a.in, Out: os.Stderr, NoColor: a.noColor}); ask != nil {
+			return ask
+		}
+	}
+	return nil
+}
+
+// interruptible gives a context that ends with Ctrl-C or a request to end, with the cause that it stands for.
+func interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			if s == os.Interrupt {
+				cancel(tool.Stop)
+			} else {
+				cancel(tool.Shutdown)
+			}
+		case <-done:
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(done); cancel(nil) }
+}
+
+// printJSON writes one document.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func guardArgv() []string {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{exe, "resident", "--guard"}
+}

@@ -1,0 +1,158 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// answer gives the call its result. Members of the tool's own shape that the text lacks are added where the door answers in the
+// tool's place.
+func (f *flight) answer(text string, status tool.Status, kind tool.ErrorType) {
+	f.result.JSON, f.result.Status, f.result.Type = text, status, kind
+	f.done = true
+}
+
+// refuse answers a call that doesn't run.
+func (f *flight) refuse(status tool.Status, kind tool.ErrorType, text string, more map[string]any) {
+	f.result.Err = errors.New(text)
+	f.answer(errorObject(text, f.shapeWith(status, more)), status, kind)
+}
+
+// internal answers for a failure of ours.
+func (f *flight) internal(text string) {
+	f.refuse(tool.StatusError, tool.ErrTypeInternal, "Error executing "+f.call.Name+": "+text, nil)
+}
+
+func (f *flight) refused() bool { return f.done }
+
+// neverStarted answers a call of a batch that was interrupted before its turn.
+func (d *Door) neverStarted(ctx context.Context, f *flight) tool.Result {
+	if !f.done {
+		f.refuse(tool.StatusCancelled, tool.ErrTypeInterrupted, f.call.Name+" was not started: "+why(ctx), map[string]any{"status": "cancelled"})
+	}
+	return d.finish(ctx, f)
+}
+
+// shared answers an identical read of the same batch with the result of the first.
+func (d *Door) shared(f *flight, first tool.Result) tool.Result {
+	f.result = first
+	f.result.ID = f.call.ID
+	f.done = true
+	f.account(nil)
+	return f.result
+}
+
+// causes says in words why work was stopped.
+var causes = map[tool.Interruption]string{
+	tool.NewMessage: "the user sent a new message",
+	tool.Stop:       "the user stopped it",
+	tool.SessionEnd: "the session ended",
+	tool.ParentEnd:  "the call that it belongs to ended",
+	tool.Budget:     "the budget is used up",
+	tool.Shutdown:   "hermes is shutting down",
+}
+
+func why(ctx context.Context) string {
+	cause := context.Cause(ctx)
+	if i, ok := errors.AsType[tool.Interruption](cause); ok {
+		if text := causes[i]; text != "" {
+			return text
+		}
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return "the time for it was up"
+	}
+	return "it was stopped"
+}
+
+// leave is what happens to every answer behind the handler: redaction, hooks, size. The order is fixed: nothing unredacted
+// reaches a hook, a file or a log.
+func (f *flight) leave(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	f.result.JSON = f.door.redactText(f, f.result.JSON)
+	if f.hooked && !f.door.hooks.Empty() {
+		f.tellHooks(ctx)
+	}
+	if f.request.Unbounded || f.entry == nil || f.entry.Spec.Unspilled {
+		return
+	}
+	f.result.JSON, f.result.Spill = fit(ctx, f.session, f.call.ID, f.result.JSON, f.budget())
+}
+
+func (f *flight) budget() int {
+	if n := f.door.config.PerTool[f.call.Name]; n > 0 {
+		return n
+	}
+	return f.entry.Spec.MaxResult
+}
+
+// redactText takes secrets out. Errors lose what looks like one too, whatever the tool.
+func (d *Door) redactText(f *flight, text string) string {
+	if d.redactor == nil {
+		return text
+	}
+	all := f.entry == nil || f.entry.Spec.Redact == tool.LooksSecret || f.entry.Spec.Untrusted || f.result.Status != tool.StatusOK
+	if all && !d.config.RedactKnownOnly {
+		return d.redactor.All(text)
+	}
+	return d.redactor.Known(text)
+}
+
+// account writes the audit line, and tells tracer and metrics. The line is there before the result is.
+func (f *flight) account(span Span) {
+	d := f.door
+	f.result.ID, f.result.Name, f.result.Repairs = f.call.ID, f.call.Name, f.record.Repairs
+	r := &f.record
+	r.Time, r.Session, r.Task, r.Call, r.Parent = time.Now(), f.call.Session, f.call.Task, f.call.ID, f.call.Parent
+	r.Caller, r.Status, r.ErrorType = string(f.call.Caller), string(f.result.Status), string(f.result.Type)
+	r.ResultChars, r.Duration = len(f.result.JSON), f.result.Duration
+	if f.entry != nil {
+		r.Name, r.Toolset, r.Origin = f.call.Name, f.entry.Spec.Toolset, string(f.entry.Origin)
+	}
+	if r.Asked == "" && f.entry == nil {
+		r.Asked = f.request.Name
+	}
+	if s := f.result.Spill; s != nil {
+		r.Spilled, r.SpillPath = s.Chars, s.Path
+	}
+	if d.audit != nil {
+		r.Args = d.redactArgs(&f.call)
+		d.writeAudit(r)
+	}
+	if d.metrics != nil {
+		d.metrics(r)
+	}
+	if span != nil {
+		span.End(r)
+	}
+}
+
+func (d *Door) redactArgs(c *tool.Call) string {
+	args := c.Args
+	if args == nil {
+		args = c.Raw
+	}
+	text := string(args)
+	if d.redactor == nil {
+		return text
+	}
+	if len(text) > 4*maxAuditArgs { // what is cut off anyway needs no look; a margin for secrets that straddle the cut
+		text = text[:4*maxAuditArgs]
+	}
+	return d.redactor.All(text)
+}
+
+func (d *Door) writeAudit(r *Record) {
+	buf := lines.Get().(*[]byte)
+	*buf = r.line((*buf)[:0])
+	_, err := d.audit.Write(*buf)
+	lines.Put(buf)
+	if err != nil && d.auditFailed.CompareAndSwap(false, true) {
+		d.log.Warn("the audit of calls can't be written", "error", err)
+	} else if err == nil {
+		d.auditFailed.Store(false)
+	}
+}

@@ -1,0 +1,104 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/textcap"
+)
+
+// maxAuditArgs bounds what a line holds of the arguments, in characters.
+const maxAuditArgs = 2000
+
+// Record is what the audit and the observers are told of a call that ended.
+type Record struct {
+	Time        time.Time
+	Session     string
+	Task        string
+	Call        string
+	Parent      string
+	Caller      string
+	Asked       string // name as the model gave it
+	Name        string // final name; "" where none was found
+	Toolset     string
+	Origin      string
+	Args        string // redacted
+	Repairs     []string
+	Hooks       []hook.Note
+	Decision    string // of approval; "" = nothing was found
+	Who         string
+	Rules       []string
+	Status      string
+	ErrorType   string
+	Message     string
+	Duration    time.Duration
+	Queued      time.Duration
+	ResultChars int
+	Spilled     int // characters
+	SpillPath   string
+	Trace       string
+}
+
+var lines = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
+
+// line encodes a record by hand: it is on the path of every call.
+func (r *Record) line(dst []byte) []byte {
+	w := lineWriter{dst: append(dst, '{')}
+	w.dst = append(w.dst, `"time":"`...)
+	w.dst = r.Time.UTC().AppendFormat(w.dst, "2006-01-02T15:04:05.000000Z")
+	w.dst = append(w.dst, '"')
+	w.text("session", r.Session)
+	w.text("task", r.Task)
+	w.text("call", r.Call)
+	w.text("parent", r.Parent)
+	w.text("caller", r.Caller)
+	w.text("asked", r.Asked)
+	w.text("tool", r.Name)
+	w.text("args", textcap.Head(r.Args, maxAuditArgs, "…"))
+	w.json("repairs", r.Repairs, len(r.Repairs))
+	w.json("hooks", r.Hooks, len(r.Hooks))
+	w.text("approval", r.Decision)
+	w.text("who", r.Who)
+	w.json("rules", r.Rules, len(r.Rules))
+	w.text("status", r.Status)
+	w.text("error_type", r.ErrorType)
+	w.number("duration_us", r.Duration.Microseconds())
+	w.number("result_chars", int64(r.ResultChars))
+	if r.Spilled > 0 {
+		w.number("spilled_chars", int64(r.Spilled))
+		w.text("spill", r.SpillPath)
+	}
+	w.text("trace", r.Trace)
+	return append(w.dst, '}', '\n')
+}
+
+type lineWriter struct{ dst []byte }
+
+func (w *lineWriter) key(k string) {
+	w.dst = append(append(append(w.dst, ',', '"'), k...), '"', ':')
+}
+
+func (w *lineWriter) text(k, v string) {
+	if v != "" {
+		w.key(k)
+		w.dst = appendString(w.dst, v)
+	}
+}
+
+func (w *lineWriter) number(k string, v int64) {
+	w.key(k)
+	w.dst = strconv.AppendInt(w.dst, v, 10)
+}
+
+func (w *lineWriter) json(k string, v any, n int) {
+	if n == 0 {
+		return
+	}
+	if text, err := json.Marshal(v); err == nil {
+		w.key(k)
+		w.dst = append(w.dst, text...)
+	}
+}

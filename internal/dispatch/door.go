@@ -1,0 +1,245 @@
+// Package dispatch is the one door: every call of a tool, whoever makes it, goes through Door.Call and comes back as one JSON
+// string. The steps of a call are small functions, run in one fixed order.
+package dispatch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hermes-runtime/hermes/internal/approval"
+	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/redact"
+	"github.com/hermes-runtime/hermes/internal/registry"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// Config is what the configuration says about calls. Zero values mean the defaults named.
+type Config struct {
+	MaxParallelCalls int            // calls of one batch that run at once; 0 = 8
+	InterruptGrace   time.Duration  // for a handler after cancellation or timeout; 0 = 3 s
+	AsyncIdle        time.Duration  // without progress of an async handler; 0 = 300 s
+	AsyncMax         time.Duration  // for an async handler in all; 0 = 3 600 s
+	TurnResultChars  int            // of the results of a batch together; 0 = 200 000
+	PerTool          map[string]int // budget of a tool's result in characters
+	RedactKnownOnly  bool           // security.redact: off
+	AuditRequired    bool           // no audit line, no call
+}
+
+func (c Config) withDefaults() Config {
+	def := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&c.InterruptGrace, 3*time.Second)
+	def(&c.AsyncIdle, 300*time.Second)
+	def(&c.AsyncMax, 3600*time.Second)
+	if c.MaxParallelCalls == 0 {
+		c.MaxParallelCalls = 8
+	}
+	if c.TurnResultChars == 0 {
+		c.TurnResultChars = 200_000
+	}
+	return c
+}
+
+// Approver judges acts before they are done.
+type Approver interface {
+	Check(ctx context.Context, r approval.Request) approval.Decision
+}
+
+// Tracer is told when a call begins and how it ended. End is called exactly once for each Begin, on any goroutine.
+type Tracer interface {
+	Begin(ctx context.Context, name, call, session string) (context.Context, Span)
+}
+
+// Span is one call as a Tracer sees it.
+type Span interface {
+	TraceID() string
+	End(r *Record)
+}
+
+// Parts is what a Door is made of.
+type Parts struct {
+	Registry *registry.Registry
+	Hooks    *hook.Set
+	Approver Approver
+	Redactor *redact.Redactor
+	Audit    io.Writer // takes one line per Write; nil = none
+	Tracer   Tracer    // nil = none
+	Metrics  func(r *Record)
+	Log      *slog.Logger
+	Config   Config
+}
+
+// Door makes calls. It is safe for concurrent use.
+type Door struct {
+	registry *registry.Registry
+	hooks    *hook.Set
+	approver Approver
+	redactor *redact.Redactor
+	audit    io.Writer
+	tracer   Tracer
+	metrics  func(*Record)
+	log      *slog.Logger
+	config   Config
+
+	idPrefix    string
+	idCount     atomic.Uint64
+	auditFailed atomic.Bool
+	abandoned   atomic.Int64
+	stragglers  sync.WaitGroup
+	waits       waits
+}
+
+// New makes a door.
+func New(p Parts) *Door {
+	var prefix [5]byte
+	_, _ = rand.Read(prefix[:])
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	if p.Hooks == nil {
+		p.Hooks = &hook.Set{}
+	}
+	return &Door{
+		registry: p.Registry, hooks: p.Hooks, approver: p.Approver, redactor: p.Redactor, audit: p.Audit, tracer: p.Tracer,
+		metrics: p.Metrics, log: p.Log, config: p.Config.withDefaults(), idPrefix: "call_" + hex.EncodeToString(prefix[:]),
+	}
+}
+
+func (d *Door) newID() string {
+	var b [32]byte
+	out := append(b[:0], d.idPrefix...)
+	n := d.idCount.Add(1)
+	for shift := 20; shift >= 0; shift -= 4 {
+		out = append(out, hexDigits[n>>shift&15])
+	}
+	return string(out)
+}
+
+// Abandoned is the number of handlers that outlived their call and have not ended yet.
+func (d *Door) Abandoned() int64 { return d.abandoned.Load() }
+
+// Close waits for handlers that outlived their calls, until ctx ends.
+func (d *Door) Close(ctx context.Context) error {
+	if d.abandoned.Load() == 0 {
+		return nil
+	}
+	done := make(chan struct{})
+	go func() { d.stragglers.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		d.log.Warn("handlers are still running at the end", "count", d.abandoned.Load())
+		return context.Cause(ctx)
+	}
+}
+
+// flight is one call on its way through the door.
+type flight struct {
+	door    *Door
+	session *Session
+	request tool.Request
+	call    tool.Call
+	entry   *registry.Entry // nil until the name is resolved
+	result  tool.Result
+	record  Record
+	done    bool // result holds the answer
+	hooked  bool // hooks were asked: they are told of the end
+	begun   time.Time
+	clock   *clock
+	host    host
+	cancel  context.CancelCauseFunc
+	alone   func() // waits until nothing else of the batch runs; nil outside a batch
+	limits  asyncLimits
+}
+
+// step is one thing that happens to a call. It may answer the call, which ends the row.
+type step func(ctx context.Context, f *flight)
+
+// The steps before a call may start, and those from its start to its handler's answer.
+var (
+	preparing  = []step{resolveName, readArguments}
+	performing = []step{askHooks, approve, reserveAudit, run}
+)
+
+// Call makes one call and returns its one answer.
+func (d *Door) Call(ctx context.Context, s *Session, r tool.Request) tool.Result {
+	if r.ID == "" {
+		r.ID = d.newID()
+	}
+	return d.finish(ctx, d.prepare(ctx, s, r))
+}
+
+// prepare takes a call up to the point where it could start. Nothing with an effect happens.
+func (d *Door) prepare(ctx context.Context, s *Session, r tool.Request) *flight {
+	f := &flight{door: d, session: s, request: r, begun: time.Now()}
+	f.call = tool.Call{
+		ID: r.ID, Parent: s.Parent, Session: s.ID, Task: s.Task, Turn: s.Turn, UserTask: r.UserTask, Caller: s.Caller,
+		Name: r.Name, Raw: r.Arguments,
+	}
+	f.host.flight = f
+	f.call.Host = &f.host
+	f.through(ctx, preparing)
+	return f
+}
+
+// finish runs a prepared call to its end and sees its answer through every step behind the handler.
+func (d *Door) finish(ctx context.Context, f *flight) tool.Result {
+	ctx, f.cancel = context.WithCancelCause(ctx)
+	defer f.cancel(nil)
+	defer f.session.Calls.enter(f.cancel)()
+	span := f.trace(&ctx)
+	f.through(ctx, performing)
+	f.safely(func() { f.leave(ctx) })
+	if !f.done { // leave itself failed
+		f.internal("the answer could not be made")
+	}
+	f.account(span)
+	return f.result
+}
+
+func (f *flight) through(ctx context.Context, steps []step) {
+	for _, s := range steps {
+		if f.done {
+			return
+		}
+		f.safely(func() { s(ctx, f) })
+	}
+}
+
+// safely turns a panic of our own into an answer: the process lives, and the next call works.
+func (f *flight) safely(do func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			f.door.log.Error("panic in the door", "call", f.call.ID, "tool", f.call.Name, "panic", r, "stack", string(debug.Stack()))
+			f.internal(message(&panicError{value: r}))
+		}
+	}()
+	do()
+}
+
+// trace begins the span of the call. It costs nothing where nobody traces.
+func (f *flight) trace(ctx *context.Context) Span {
+	if f.door.tracer == nil {
+		return nil
+	}
+	var span Span
+	*ctx, span = f.door.tracer.Begin(*ctx, f.call.Name, f.call.ID, f.call.Session)
+	f.record.Trace = span.TraceID()
+	return span
+}
+
+func (d *Door) unspilled(name string) bool {
+	e, ok := d.registry.Lookup(name)
+	return ok && e.Spec.Unspilled
+}

@@ -1,0 +1,124 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hermes-runtime/hermes/internal/textcap"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// DefaultMaxResult is the budget of a result in characters, unless tool or configuration set another.
+const DefaultMaxResult = 100_000
+
+const (
+	keptHead = 1000 // characters of a spilled text that stay in front
+	keptTail = 500  // and behind
+)
+
+// spillable are the members that may hold the excess of a result object.
+var spillable = []string{"output", "content", "result"}
+
+// Spiller writes what is too long for a result to a file that read_file can read, and gives its path.
+type Spiller interface {
+	SpillText(ctx context.Context, call, text string) (path string, err error)
+}
+
+// fit keeps text within budget characters by moving the excess to a file.
+func fit(ctx context.Context, s Spiller, call, text string, budget int) (string, *tool.Spill) {
+	if budget <= 0 {
+		budget = DefaultMaxResult
+	}
+	if len(text) <= budget || utf8.RuneCountInString(text) <= budget {
+		return text, nil
+	}
+	all := members(text)
+	for _, m := range byLength(all) {
+		rest := utf8.RuneCountInString(text) - utf8.RuneCountInString(m.value)
+		if rest+keptHead+keptTail > budget {
+			continue
+		}
+		var whole string
+		if json.Unmarshal([]byte(m.value), &whole) != nil {
+			continue
+		}
+		short, spill := shorten(ctx, s, call, whole)
+		spill.Field = m.key
+		out := text[:m.start] + string(appendString(nil, short)) + text[m.end:]
+		return withMembers(out, map[string]any{"spilled": spill}), spill
+	}
+	short, spill := shorten(ctx, s, call, text)
+	out := map[string]any{"result": short, "spilled": spill}
+	if says, failed := saysError(text); failed {
+		out["error"] = textcap.Head(says, maxMessage, "…")
+	}
+	encoded, err := marshal(out)
+	if err != nil {
+		return errorObject("the result was too long and could not be shortened", nil), spill
+	}
+	return encoded, spill
+}
+
+// byLength picks the members that may hold the excess, longest first.
+func byLength(all []member) []member {
+	var out []member
+	for _, m := range all {
+		for _, name := range spillable {
+			if m.key == name && m.value[0] == '"' {
+				out = append(out, m)
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return len(out[i].value) > len(out[j].value) })
+	return out
+}
+
+// shorten writes whole to a file and returns what stays of it, with a note between head and tail.
+func shorten(ctx context.Context, s Spiller, call, whole string) (string, *tool.Spill) {
+	cut := textcap.Middle(whole, keptHead, keptTail)
+	spill := &tool.Spill{Chars: utf8.RuneCountInString(whole), Lines: textcap.Lines(whole)}
+	var note strings.Builder
+	fmt.Fprintf(&note, "[hermes left out %d characters (%d lines) here, of %d characters in %d lines", cut.OmittedChars, cut.OmittedLines, spill.Chars, spill.Lines)
+	path, err := s.SpillText(ctx, call, whole)
+	if err != nil {
+		fmt.Fprintf(&note, "; the whole could not be kept: %v]", err)
+	} else {
+		spill.Path = path
+		fmt.Fprintf(&note, "; the whole is in %s: read on with read_file, path, offset and limit]", path)
+	}
+	head := strings.TrimSuffix(cut.Head, "\n")
+	return head + "\n" + note.String() + "\n" + strings.TrimPrefix(cut.Tail, "\n"), spill
+}
+
+// fitBatch spills the largest results that are still whole until all of them together fit into budget characters.
+func (d *Door) fitBatch(ctx context.Context, s *Session, results []tool.Result) {
+	total := 0
+	for _, r := range results {
+		total += utf8.RuneCountInString(r.JSON)
+	}
+	budget := d.config.TurnResultChars
+	if total <= budget {
+		return
+	}
+	order := make([]int, len(results))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(a, b int) bool { return len(results[order[a]].JSON) > len(results[order[b]].JSON) })
+	for _, i := range order {
+		r := &results[i]
+		if total <= budget {
+			return
+		}
+		if r.Spill != nil || len(r.JSON) <= keptHead+keptTail || d.unspilled(r.Name) {
+			continue
+		}
+		before := utf8.RuneCountInString(r.JSON)
+		r.JSON, r.Spill = fit(ctx, s, r.ID, r.JSON, keptHead+keptTail+1000)
+		total -= before - utf8.RuneCountInString(r.JSON)
+	}
+}

@@ -1,0 +1,138 @@
+package dispatch
+
+import (
+	"context"
+	"maps"
+	"path"
+
+	"github.com/hermes-runtime/hermes/internal/approval"
+	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// Facts is what approval has to know of the place where a call would work. Nothing is made to find it out.
+type Facts struct {
+	Dir         string
+	Home        string
+	User        string
+	Workspace   string
+	Environment string
+	HostLike    bool // harm reaches the host
+	Surface     string
+	Setting     approval.Setting
+}
+
+// verdict is a decision in the terms of a tool.
+type verdict struct {
+	approval.Decision
+	Approval tool.Approval
+	Refused  bool
+}
+
+// judge has one act decided about. Without an approver nothing risky runs.
+func (f *flight) judge(ctx context.Context, a tool.Action) verdict {
+	return f.ruling(ctx, f.act(a))
+}
+
+// act puts an action into the words of the gate.
+func (f *flight) act(a tool.Action) approval.Request {
+	r := f.question()
+	if a.Dir != "" {
+		r.Dir = a.Dir
+		if !path.IsAbs(a.Dir) && a.Dir[0] != '~' {
+			r.Dir = path.Join(f.session.facts().Dir, a.Dir)
+		}
+	}
+	switch a.Kind {
+	case tool.ActionCode:
+		r.Kind, r.Command = approval.KindCode, a.Text
+	case tool.ActionWrite:
+		r.Kind, r.Paths = approval.KindPath, []approval.PathAct{{Path: a.Text}}
+	default:
+		r.Kind, r.Command = approval.KindCommand, a.Text
+	}
+	return r
+}
+
+// question is a request with everything but the act.
+func (f *flight) question() approval.Request {
+	facts := f.session.facts()
+	return approval.Request{
+		Session: f.call.Session, Task: f.call.Task, CallID: f.call.ID, Tool: f.call.Name, Caller: string(f.call.Caller),
+		Surface: facts.Surface, Setting: facts.Setting, Dir: facts.Dir, Home: facts.Home, User: facts.User,
+		Workspace: facts.Workspace, EnvID: facts.Environment, HostLike: facts.HostLike, Asker: f.session.Asker,
+	}
+}
+
+func (f *flight) ruling(ctx context.Context, r approval.Request) verdict {
+	if f.door.approver == nil {
+		return verdict{Refused: true, Approval: tool.Approval{Outcome: string(approval.Policy), Text: "nothing here can approve what this call does"}}
+	}
+	defer f.pause()()
+	d := f.door.approver.Check(ctx, r)
+	return verdict{
+		Decision: d, Refused: !d.Runs(),
+		Approval: tool.Approval{
+			RequestID: d.RequestID, Outcome: string(d.Outcome), Who: d.Who, Keys: d.Keys, IDs: d.IDs, Text: d.Text,
+			Asked: d.How == approval.ByPerson, Waited: d.Waited,
+		},
+	}
+}
+
+// decide takes over a verdict: it refuses the call, or leaves a note for its result.
+func (f *flight) decide(v verdict) {
+	if len(v.Findings) > 0 || v.Refused {
+		f.record.Decision, f.record.Who, f.record.Rules = v.Approval.Outcome, v.Approval.Who, v.Approval.IDs
+		f.call.Approval = &v.Approval
+	}
+	if !v.Refused {
+		return
+	}
+	f.refuse(tool.StatusDenied, tool.ErrTypeApprovalDenied, v.Approval.Text, map[string]any{
+		"status": "blocked", "approval": &v.Approval,
+	})
+}
+
+// askAbout has a person asked because a hook wants it.
+func (f *flight) askAbout(ctx context.Context, d hook.Decision) {
+	r := f.question()
+	r.Kind = approval.KindHook
+	r.Command = f.call.Name + " " + string(f.call.Args)
+	r.Asks = []approval.AskFor{{Key: d.Hook, Reason: d.Message}}
+	f.decide(f.ruling(ctx, r))
+}
+
+func (s *Session) facts() Facts {
+	if s.Facts == nil {
+		return Facts{HostLike: true}
+	}
+	return s.Facts()
+}
+
+// hookDone is what the hooks behind a call are told.
+func (f *flight) hookDone() hook.Done {
+	d := hook.Done{
+		Call: f.hookCall(), Result: f.result.JSON, DurationMS: f.result.Duration.Milliseconds(),
+		Status: string(f.result.Status), ErrorType: string(f.result.Type),
+	}
+	if f.result.Err != nil {
+		d.ErrorMessage = message(f.result.Err)
+		if f.door.redactor != nil {
+			d.ErrorMessage = f.door.redactor.All(d.ErrorMessage)
+		}
+	}
+	return d
+}
+
+// shapeWith adds the tool's own members to those that the door gives.
+func (f *flight) shapeWith(s tool.Status, more map[string]any) map[string]any {
+	if f.entry == nil || f.entry.Shaper == nil {
+		return more
+	}
+	shape := f.entry.Shaper.Shape(&f.call, s)
+	if shape == nil {
+		return more
+	}
+	maps.Copy(shape, more)
+	return shape
+}

@@ -1,0 +1,212 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/hermes-runtime/hermes/internal/registry"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// answered is what a handler came back with.
+type answered struct {
+	value any
+	err   error
+}
+
+// Dispatch runs the handler of an entry and wraps what goes wrong: an error or a panic becomes an error value, never a crash.
+// Async handlers are waited for.
+func Dispatch(ctx context.Context, e *registry.Entry, c *tool.Call) (value any, err error) {
+	return handle(ctx, e.Tool.Run, c)
+}
+
+func handle(ctx context.Context, run func(context.Context, *tool.Call) (any, error), c *tool.Call) (value any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &panicError{value: r, stack: debug.Stack()}
+		}
+	}()
+	value, err = run(ctx, c)
+	if a, ok := value.(tool.Async); ok && err == nil {
+		return a.Wait(ctx)
+	}
+	return value, err
+}
+
+// recoverAs turns a panic of a tool's own code into an error.
+func recoverAs(err *error, f *flight) {
+	if r := recover(); r != nil {
+		p := &panicError{value: r, stack: debug.Stack()}
+		f.door.log.Error("a tool panicked", "tool", f.call.Name, "call", f.call.ID, "panic", r, "stack", string(p.stack))
+		*err = p
+	}
+}
+
+// run gives the call to its handler and waits for it: to the end, or to the end of patience.
+func run(ctx context.Context, f *flight) {
+	handler := f.entry.Tool.Run
+	if f.entry.AgentLevel != nil && f.session.Agent {
+		handler = f.entry.AgentLevel.RunAgent
+	}
+	if ctx.Err() != nil {
+		f.cutOff(ctx)
+		return
+	}
+	f.clock = startClock(f.cancel, f.timeLimit())
+	defer f.clock.stop()
+	if f.entry.Spec.Async {
+		f.limits.watch(f.cancel, f.door.config)
+		defer f.limits.stop()
+	}
+	defer f.host.report.end()
+	start := time.Now()
+	done := make(chan answered, 1)
+	go func() {
+		v, err := handle(ctx, handler, &f.call)
+		done <- answered{v, err}
+	}()
+	a, ok := f.await(ctx, done)
+	f.result.Duration = time.Since(start)
+	if !ok {
+		f.abandon(done)
+		f.cutOff(ctx)
+		return
+	}
+	f.take(ctx, a)
+}
+
+func (f *flight) timeLimit() time.Duration {
+	limit := f.entry.Spec.Timeout
+	if t := f.request.Timeout; t > 0 && (limit == 0 || t < limit) {
+		limit = t
+	}
+	return limit
+}
+
+// await waits for the handler; after cancellation for the grace only.
+func (f *flight) await(ctx context.Context, done <-chan answered) (answered, bool) {
+	select {
+	case a := <-done:
+		return a, true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(f.door.config.InterruptGrace)
+	defer grace.Stop()
+	select {
+	case a := <-done:
+		return a, true
+	case <-grace.C:
+		return answered{}, false
+	}
+}
+
+// abandon counts a handler that doesn't heed its context. What it comes back with is dropped. The call's own record is answered
+// from a copy, since the handler may still hold the call.
+func (f *flight) abandon(done <-chan answered) {
+	d, name, id, since := f.door, f.call.Name, f.call.ID, time.Now()
+	d.abandoned.Add(1)
+	d.log.Warn("a handler goes on after its call was given up", "tool", name, "call", id)
+	d.stragglers.Go(func() {
+		<-done
+		d.abandoned.Add(-1)
+		d.log.Warn("a handler ended after its call was given up", "tool", name, "call", id, "after", time.Since(since))
+	})
+}
+
+// cutOff answers a call whose context ended without an answer of the handler.
+func (f *flight) cutOff(ctx context.Context) {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		f.failed(f.timeoutError(cause), tool.StatusTimeout, tool.ErrTypeTimeout)
+		return
+	}
+	text := fmt.Sprintf("%s was stopped: %s; what it had done so far is not undone", f.call.Name, why(ctx))
+	f.refuse(tool.StatusCancelled, tool.ErrTypeInterrupted, text, map[string]any{"status": "cancelled"})
+}
+
+func (f *flight) timeoutError(cause error) error {
+	if l, ok := errors.AsType[*limitError](cause); ok {
+		return l
+	}
+	if limit := f.timeLimit(); limit > 0 {
+		return &limitError{errors.New("not ready in time"), limit, "timeout of " + f.call.Name}
+	}
+	return cause
+}
+
+// take turns what the handler came back with into the answer.
+func (f *flight) take(ctx context.Context, a answered) {
+	if a.err != nil {
+		f.fail(ctx, a.err)
+		return
+	}
+	var status tool.Status
+	var kind tool.ErrorType
+	if o, ok := a.value.(tool.Outcome); ok {
+		a.value, status, kind = o.Value, o.Status, o.Type
+	}
+	text, err := encode(a.value)
+	if err != nil {
+		f.internal("its result can't be written as JSON: " + message(err))
+		return
+	}
+	says, failed := saysError(text)
+	if status == "" {
+		if status = tool.StatusOK; failed {
+			status = tool.StatusError
+		}
+	}
+	if status != tool.StatusOK {
+		if kind == "" {
+			kind = kindOf[status]
+		}
+		if says == "" {
+			says = string(status)
+		}
+		f.result.Err = errors.New(says)
+	}
+	f.answer(text, status, kind)
+}
+
+var kindOf = map[tool.Status]tool.ErrorType{
+	tool.StatusError: tool.ErrTypeTool, tool.StatusTimeout: tool.ErrTypeTimeout, tool.StatusCancelled: tool.ErrTypeInterrupted,
+	tool.StatusDenied: tool.ErrTypeApprovalDenied, tool.StatusBlocked: tool.ErrTypeGuardrailBlock,
+}
+
+// fail answers for an error of the handler.
+func (f *flight) fail(ctx context.Context, err error) {
+	if r, ok := errors.AsType[*tool.Refusal](err); ok {
+		f.refuseWith(r)
+		return
+	}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		f.door.log.Error("a tool panicked", "tool", f.call.Name, "call", f.call.ID, "panic", p.value, "stack", string(p.stack))
+		f.failed(err, tool.StatusError, tool.ErrTypePanic)
+		return
+	}
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Cause(ctx))) {
+		f.cutOff(ctx)
+		return
+	}
+	f.failed(err, tool.StatusError, tool.ErrTypeTool)
+}
+
+// failed is the wrapped form of an error: what went wrong with its type, and nothing else.
+func (f *flight) failed(err error, status tool.Status, kind tool.ErrorType) {
+	f.result.Err = err
+	f.answer(errorObject("Tool execution failed: "+exceptionType(err)+": "+message(err), f.shapeWith(status, nil)), status, kind)
+}
+
+// tellHooks lets hooks see the answer, and the first that wants to, change it.
+func (f *flight) tellHooks(ctx context.Context) {
+	done := f.hookDone()
+	f.door.hooks.PostToolCall(done)
+	if text, changed := f.door.hooks.TransformToolResult(ctx, done); changed {
+		if encoded, err := encode(text); err == nil {
+			f.result.JSON = f.door.redactText(f, encoded)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	env "github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/envs"
+	"github.com/hermes-runtime/hermes/internal/secret"
+)
+
+func newSessionID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return "s_" + hex.EncodeToString(b[:])
+}
+
+// placeConfig is where commands run, as configured.
+func (r *Runtime) placeConfig() envs.Config {
+	var c envs.Config
+	if err := r.doc.Decode(c.Section(), &c); err != nil {
+		for _, e := range unjoin(err) {
+			r.problem(e)
+		}
+	}
+	if r.options.Dir != "" {
+		c.Cwd = r.options.Dir
+	}
+	return c
+}
+
+func (r *Runtime) environments() *envs.Manager {
+	c := r.placeConfig()
+	return envs.New(envs.Options{
+		Backend: c.Backend, Cwd: c.Cwd, Lifetime: c.Lifetime, Log: r.log,
+		Settings: func(b env.Backend, _ string, _ envs.Override) (env.OpenOptions, error) {
+			settings, err := r.backendConfig(b)
+			return env.OpenOptions{
+				Config: settings, HermesHome: r.home, Getenv: r.Getenv, Environ: r.environList,
+				Passthrough: c.Passthrough, Secrets: r.secretVariables, KillGrace: c.KillGrace, Limits: c.Limits.Bounds(),
+				GuardArgv: r.options.GuardArgv, Log: r.log, Stderr: r.options.Progress,
+			}, err
+		},
+	})
+}
+
+// backendConfig fills the settings that a backend declares.
+func (r *Runtime) backendConfig(b env.Backend) (any, error) {
+	if b.Config == nil {
+		return nil, nil
+	}
+	c := b.Config()
+	if err := r.doc.Decode("terminal", c); err != nil {
+		return c, fmt.Errorf("%w: %w", env.ErrConfig, err)
+	}
+	return c, nil
+}
+
+func (r *Runtime) environList() []string {
+	out := make([]string, 0, len(r.environ))
+	for _, name := range slices.Sorted(maps.Keys(r.environ)) {
+		out = append(out, name+"="+r.environ[name])
+	}
+	return out
+}
+
+// secretVariables are the variables of .env: children see them only by grant.
+func (r *Runtime) secretVariables() map[string]string {
+	out := map[string]string{}
+	for name, value := range r.dotenv {
+		if secret.IsSecretName(name) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// TerminalUnavailable says why commands can't run where they are configured to, nil if they can.
+func (r *Runtime) TerminalUnavailable(ctx context.Context) error {
+	b, err := r.backend()
+	if err != nil || b.Check == nil {
+		return err
+	}
+	settings, err := r.backendConfig(b)
+	if err != nil {
+		return err
+	}
+	return b.Check(ctx, settings)
+}
+
+func (r *Runtime) backend() (env.Backend, error) {
+	name := r.placeConfig().Backend
+	if b, ok := env.Lookup(name); ok {
+		return b, nil
+	}
+	var known []string
+	for _, b := range env.Backends() {
+		known = append(known, b.Name)
+	}
+	return env.Backend{}, &env.Error{Kind: env.ErrConfig, Op: "terminal.backend", Err: errors.New(fmt.Sprintf("%q is not one of %v", name, known))}
+}

@@ -1,0 +1,45 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
+	"github.com/hermes-runtime/hermes/internal/script"
+)
+
+// scriptConfig reads what is configured for scripts. A bad value stays with the settings: no script runs before it is mended.
+func (r *Runtime) scriptConfig() *script.Config {
+	c := &script.Config{}
+	c.Problem = r.doc.Decode(script.Section, c)
+	return c
+}
+
+// grants are the variables that the user lets through by name.
+type grants struct{ names []string }
+
+func (g grants) Granted() []string { return g.names }
+
+// offer tells scripts what they may call in a session.
+type offer struct{ s *Session }
+
+func (o offer) Offered(ctx context.Context, names []string) map[string]string {
+	scope := o.s.Scope()
+	hidden := map[string]string{}
+	if defs, err := o.s.Definitions(ctx, schema.OpenAI); err == nil {
+		for _, h := range defs.Hidden {
+			hidden[h.Name] = h.Reason
+		}
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		switch _, known := o.s.runtime.registry.Lookup(name); {
+		case !known:
+			out[name] = "this build has no such tool"
+		case !scope.Has(name):
+			out[name] = scope.Reason(name)
+		default:
+			out[name] = hidden[name]
+		}
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+package runtime
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+	"sync"
+
+	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/dispatch"
+	"github.com/hermes-runtime/hermes/internal/registry"
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// SessionOptions makes a Session. The zero value is a session of the embedder with every tool, in which nobody can answer.
+type SessionOptions struct {
+	ID       string // "" = made up
+	Task     string // "" = the session's id
+	Platform string // decides the tools where Enabled is nil; "" = every tool
+	Caller   tool.Caller
+	Enabled  []string      // toolsets or tools; nil = by the platform, empty = none
+	Disabled []string      // taken out again
+	Asker    channel.Asker // nil = the runtime's
+	Yolo     bool          // nothing is asked but what must be
+	YesTo    []string      // keys approved in advance
+	Services []any         // further services for the tools of this session
+	Progress func(dispatch.Progress)
+}
+
+// Session is one conversation: its tools, its place, its approvals.
+type Session struct {
+	runtime *Runtime
+	request registry.Request
+	inner   dispatch.Session
+	calls   dispatch.Calls
+
+	mu    sync.Mutex
+	scope *registry.Scope
+}
+
+// Session begins a conversation. Nothing is opened before its first call.
+func (r *Runtime) Session(o SessionOptions) *Session {
+	s := &Session{runtime: r}
+	if o.ID == "" {
+		o.ID = newSessionID()
+	}
+	if o.Task == "" {
+		o.Task = o.ID
+	}
+	if o.Caller == "" {
+		o.Caller = tool.CallerAPI
+	}
+	if o.Asker == nil {
+		o.Asker = r.options.Asker
+	}
+	s.request = registry.Request{Enabled: o.Enabled, Disabled: o.Disabled, Platform: o.Platform, Quiet: true}
+	if o.Asker != nil {
+		s.request.Has = append(s.request.Has, tool.NeedAsker)
+	}
+	place := func(ctx context.Context) (environment.Place, error) { return r.places.Place(ctx, o.Task) }
+	s.inner = dispatch.Session{
+		ID: o.ID, Task: o.Task, Caller: o.Caller, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
+		Dir:      func() string { return r.places.Dir(o.Task) },
+		Services: &services{outer: r.services, held: append([]any{offer{s}}, o.Services...)},
+		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
+		Facts:    func() dispatch.Facts { return r.facts(o.Task) },
+		Progress: o.Progress,
+	}
+	r.permit(o)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		_ = s.calls.Close(context.Background(), tool.Shutdown)
+	} else {
+		r.sessions[s] = true
+	}
+	return s
+}
+
+// Scope is what the session may call now.
+func (s *Session) Scope() *registry.Scope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.scope == nil || s.scope.Generation() != s.runtime.registry.Generation() {
+		s.scope = s.runtime.registry.Scope(s.request)
+	}
+	return s.scope
+}
+
+// ID is the session's id.
+func (s *Session) ID() string { return s.inner.ID }
+
+// Definitions is what a model is offered in this session.
+func (s *Session) Definitions(ctx context.Context, d schema.Dialect) (registry.Definitions, error) {
+	req := s.request
+	req.Dialect = d
+	return s.runtime.registry.Definitions(ctx, req)
+}
+
+// Report is Definitions with an account of how they came about.
+func (s *Session) Report(ctx context.Context, d schema.Dialect) (registry.Definitions, error) {
+	req := s.request
+	req.Dialect, req.Quiet = d, false
+	return s.runtime.registry.Definitions(ctx, req)
+}
+
+// Call makes one call.
+func (s *Session) Call(ctx context.Context, r tool.Request) tool.Result {
+	return s.runtime.door.Call(ctx, &s.inner, r)
+}
+
+// CallBatch makes the calls of one model turn.
+func (s *Session) CallBatch(ctx context.Context, rs []tool.Request) []tool.Result {
+	return s.runtime.door.CallBatch(ctx, &s.inner, rs)
+}
+
+// Service finds a service that the session's tools see.
+func (s *Session) Service(t reflect.Type) any { return s.inner.Services.Service(t) }
+
+// Place is where the session works; the environment is made if there is none, and held until ctx ends.
+func (s *Session) Place(ctx context.Context) (environment.Place, error) { return s.inner.Place(ctx) }
+
+// Interrupt ends the calls that are under way.
+func (s *Session) Interrupt(cause tool.Interruption) { s.calls.Interrupt(cause) }
+
+// Close ends the session: its calls, its approvals, what its tasks carry.
+func (s *Session) Close(ctx context.Context) error { return s.end(ctx, tool.SessionEnd) }
+
+func (s *Session) end(ctx context.Context, cause tool.Interruption) error {
+	r := s.runtime
+	err := s.calls.Close(ctx, cause)
+	r.mu.Lock()
+	delete(r.sessions, s)
+	r.mu.Unlock()
+	r.gate.EndSession(s.inner.ID)
+	r.places.Forget(s.inner.Task)
+	return err
+}
