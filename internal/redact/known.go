@@ -23,12 +23,17 @@ type pattern struct {
 	isMark bool
 }
 
-// known finds many values in one pass, in the manner of Wu and Manber: shift tells for each pair of bytes how far the
-// window, as long as the shortest pattern, may jump when its last two bytes are that pair.
+// known finds many values in one pass. Of each pattern the search knows a window, as long as the shortest of them. Any
+// place where a pattern stands has one of the window's four-byte pieces at a multiple of stride, and the filter knows all
+// pieces, so that most of the text is passed in strides that don't wait for one another. Where the filter answers, an
+// exact search looks again, in the manner of Wu and Manber: shift tells for each pair of bytes how far the window may
+// jump when its last two bytes are that pair.
 type known struct {
 	snap    *secret.Snapshot
 	window  int
 	longest int
+	stride  int
+	filter  [1 << 10]uint64 // a bit for each value of hash
 	shift   [1 << 16]uint8
 	byPair  map[uint16][]pattern // by the last pair of the window, longest first
 	byFirst [256][]pattern
@@ -43,6 +48,13 @@ func compile(snap *secret.Snapshot) *known {
 		k.longest = max(k.longest, len(p.text))
 		k.byFirst[p.text[0]] = append(k.byFirst[p.text[0]], p)
 	}
+	k.stride = k.window - pieceLen + 1
+	for _, p := range pats {
+		for i := range k.stride {
+			h := hash(p.text[i:])
+			k.filter[h>>6] |= 1 << (h & 63)
+		}
+	}
 	for i := range k.shift {
 		k.shift[i] = uint8(k.window - 1)
 	}
@@ -56,6 +68,11 @@ func compile(snap *secret.Snapshot) *known {
 	}
 	return k
 }
+
+const pieceLen = 4
+
+// hash gives 16 bits of the first four bytes of b, by the golden ratio.
+func hash(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 0x9e3779b1 >> 16 }
 
 func pairAt(b []byte, i int) uint16 { return uint16(b[i]) | uint16(b[i+1])<<8 }
 
@@ -131,8 +148,22 @@ func asciiOnly(s string) string {
 
 // next returns the first pattern that begins at from or later, and where; -1 if there is none.
 func (k *known) next(b []byte, from int) (int, pattern) {
+	for i := from; i+pieceLen <= len(b); i += k.stride {
+		h := hash(b[i:])
+		if k.filter[h>>6&(1<<10-1)]>>(h&63)&1 == 0 {
+			continue
+		}
+		if at, p := k.exact(b, max(from, i-k.stride+1), i); at >= 0 {
+			return at, p
+		}
+	}
+	return -1, pattern{}
+}
+
+// exact returns the first pattern that begins in from..last.
+func (k *known) exact(b []byte, from, last int) (int, pattern) {
 	reach := k.window - 2
-	for i := from + reach; i+1 < len(b); {
+	for i := from + reach; i <= last+reach && i+1 < len(b); {
 		pair := binary.LittleEndian.Uint16(b[i:])
 		if s := k.shift[pair]; s > 0 {
 			i += int(s)

@@ -130,6 +130,15 @@ func offsetFromEnd(b []byte, n int) int {
 func chars(b []byte) int {
 	const low = 0x0101010101010101
 	n, i := len(b), 0
+	for ; len(b)-i >= 32; i += 32 { // most text has none at all
+		p := b[i : i+32]
+		w, x := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		y, z := binary.LittleEndian.Uint64(p[16:]), binary.LittleEndian.Uint64(p[24:])
+		if (w|x|y|z)&(low<<7) != 0 {
+			n -= bits.OnesCount64(w>>7&^(w>>6)&low) + bits.OnesCount64(x>>7&^(x>>6)&low) +
+				bits.OnesCount64(y>>7&^(y>>6)&low) + bits.OnesCount64(z>>7&^(z>>6)&low)
+		}
+	}
 	for ; len(b)-i >= 8; i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		n -= bits.OnesCount64(x >> 7 &^ (x >> 6) & low)
