@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -147,77 +146,6 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// sink is the writer that a command prints into. What comes after finish is dropped: a place that is lost may still print.
-type sink struct {
-	mu      sync.Mutex
-	done    bool
-	filter  *textcap.Filter
-	collect *textcap.Collector
-	file    tool.SpillFile
-	release context.CancelFunc
-}
-
-func newSink(ctx context.Context, o Output) (*sink, error) {
-	s := &sink{}
-	opts := textcap.CollectorOptions{Limit: o.Limit}
-	// The file outlives the context of the call by a moment, so that an interrupted command's output is whole.
-	ctx, s.release = context.WithCancel(context.WithoutCancel(ctx))
-	if o.Spill != nil {
-		opts.Spill = func() (io.WriteCloser, error) {
-			f, err := o.Spill(ctx)
-			if err != nil {
-				return nil, err
-			}
-			s.file = f
-			return f, nil
-		}
-	}
-	s.collect = textcap.NewCollector(opts)
-	var err error
-	var to io.Writer = s.collect
-	if o.Also != nil {
-		to = io.MultiWriter(s.collect, deaf{o.Also})
-	}
-	s.filter, err = textcap.NewFilter(to, textcap.FilterOptions{Encoding: o.Encoding, Redactor: o.Redactor, KnownOnly: o.KnownOnly})
-	if err != nil {
-		s.release()
-		return nil, &environment.Error{Kind: environment.ErrConfig, Op: "terminal.encoding", Err: err}
-	}
-	return s, nil
-}
-
-// deaf takes everything, whatever its writer says.
-type deaf struct{ io.Writer }
-
-func (d deaf) Write(p []byte) (int, error) {
-	_, _ = d.Writer.Write(p)
-	return len(p), nil
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.done {
-		return len(p), nil
-	}
-	return s.filter.Write(p)
-}
-
-func (s *sink) finish() (textcap.Result, *tool.Spill) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done = true
-	late := time.AfterFunc(spillEnd, s.release)
-	defer late.Stop()
-	_ = s.filter.Close()  // a Collector takes everything
-	_ = s.collect.Close() // told in the result
-	res := s.collect.Result()
-	if s.file == nil || res.Spill.Err != nil {
-		return res, nil
-	}
-	return res, &tool.Spill{Path: s.file.Path(), Chars: int(res.Total.Chars), Lines: int(res.Total.Lines)}
 }
 
 // Shown is the output as a model reads it: whole, or its head and tail around a note that says what is missing, who cut it and where

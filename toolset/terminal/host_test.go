@@ -24,6 +24,7 @@ type host struct {
 	services []any
 	env      map[string]string
 	dir      string
+	keep     string // file for long output; "" = in memory
 	place    func(ctx context.Context) (environment.Place, error)
 	ask      func(ctx context.Context, q channel.Question) (channel.Answer, error)
 
@@ -65,10 +66,18 @@ func (h *host) Ask(ctx context.Context, q channel.Question) (channel.Answer, err
 func (h *host) Spill(context.Context) (tool.SpillFile, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.keep != "" {
+		f, err := os.Create(h.keep)
+		return onDisk{f}, err
+	}
 	s := &spill{}
 	h.spills = append(h.spills, s)
 	return s, nil
 }
+
+type onDisk struct{ *os.File }
+
+func (f onDisk) Path() string { return f.Name() }
 
 type spill struct {
 	bytes.Buffer
@@ -176,10 +185,11 @@ type toldPlace struct {
 	environment.Environment
 	run       func(ctx context.Context, c environment.Command) (environment.Result, error)
 	namespace environment.Namespace
+	lacking   map[string]string
 }
 
 func (p *toldPlace) Info() environment.Info {
-	return environment.Info{Backend: "lab", ID: "1", Namespace: p.namespace}
+	return environment.Info{Backend: "lab", ID: "1", Namespace: p.namespace, Lacking: p.lacking}
 }
 func (p *toldPlace) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
 	return p.run(ctx, c)

@@ -130,6 +130,16 @@ func TestTerminal_UnavailableSaysWhy_CHK7(t *testing.T) {
 	}
 }
 
+func TestTerminal_PlaceWithoutCommandsSaysWhy_LOC6(t *testing.T) {
+	p := &toldPlace{lacking: map[string]string{"commands": "no shell is known on this system"}}
+	h := &host{place: func(context.Context) (environment.Place, error) { return environment.Place{Environment: p}, nil }}
+	r := run(t, h, command(t, "ls"))
+	if r.Status != "disabled" || r.ExitCode != -1 {
+		t.Errorf("%s", r.text)
+	}
+	mention(t, r.err(), "no shell")
+}
+
 func TestTerminal_ShapeOfTheDoorsAnswers_A61(t *testing.T) {
 	shaper, ok := tool.As[tool.Shaper](registered(t))
 	if !ok {

@@ -36,10 +36,9 @@ type sudoCall struct {
 type sudoPlan struct {
 	spans    []analysis.Span // where to put -A
 	secret   func(ctx context.Context) (string, error)
-	requests *atomic.Int64 // times that a password was handed out
-	inText   int           // sudo commands in the text that want a password
-	stranded bool          // a password would be needed, and nobody can give it
-	forget   func()        // the remembered password turned out to be wrong
+	requests *atomic.Int64                                      // times that a password was handed out
+	stranded bool                                               // a password would be needed, and nobody can give it
+	recheck  func(ctx context.Context, place environment.Place) // forgets a remembered password that sudo no longer takes
 }
 
 // prepareSudo finds the source of a password before the command runs, so that a person's time counts against no timeout.
@@ -51,7 +50,7 @@ func prepareSudo(ctx context.Context, c *tool.Call, s sudoCall) sudoPlan {
 	if n == 0 {
 		return sudoPlan{}
 	}
-	plan := sudoPlan{inText: n, requests: new(atomic.Int64)}
+	plan := sudoPlan{requests: new(atomic.Int64)}
 	password, ok := configuredPassword(c)
 	if !ok {
 		memory, known := tool.Service[*session.Sudo](c)
@@ -59,7 +58,11 @@ func prepareSudo(ctx context.Context, c *tool.Call, s sudoCall) sudoPlan {
 			memory = &session.Sudo{}
 		}
 		password, ok = plan.find(ctx, c, memory, s.place)
-		plan.forget = func() { memory.Forget(c.Session) }
+		plan.recheck = func(ctx context.Context, place environment.Place) {
+			if ctx.Err() == nil && !accepted(ctx, place, password) {
+				memory.Forget(c.Session)
+			}
+		}
 	}
 	if ok {
 		plan.spans = spans
@@ -164,10 +167,11 @@ func (p sudoPlan) script(text string) string {
 	return b.String()
 }
 
-// finish draws the conclusions of the run: a password asked for more often than there are commands was wrong.
-func (p sudoPlan) finish(r environment.Result) string {
-	if p.forget != nil && p.requests.Load() > int64(p.inText) && r.ExitCode != 0 {
-		p.forget()
+// finish draws the conclusions of the run. Where sudo took a remembered password and the command failed, sudo itself is asked whether
+// that is still the right one: nothing that a command prints tells it.
+func (p sudoPlan) finish(ctx context.Context, place environment.Place, r environment.Result) string {
+	if p.recheck != nil && p.requests.Load() > 0 && r.Reason == environment.Exited && r.ExitCode != 0 {
+		p.recheck(ctx, place)
 	}
 	if p.stranded && r.ExitCode != 0 {
 		return sudoNote

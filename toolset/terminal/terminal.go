@@ -40,6 +40,9 @@ const schema = `{
   }
 }`
 
+// abilityCommands is under what a place that has only files says why commands don't run there.
+const abilityCommands = "commands"
+
 // Availability is what the tool asks whether commands can run at all. It is asked for each call, so it answers from what is known.
 type Availability interface {
 	// TerminalUnavailable says why commands can't run, in words that a user can act on; nil = they can.
@@ -108,6 +111,9 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	if err != nil {
 		return failed(ctx, c, placing, err), nil
 	}
+	if why := place.Info().Lacking[abilityCommands]; why != "" {
+		return declined(refuse(c, tool.ErrTypeTool, statusDisabled, why))
+	}
 	cmd := environment.Command{Script: r.Command, Dir: r.Workdir, Timeout: r.timeout, Env: variables(ctx, c, place)}
 	sudo := prepareSudo(ctx, c, sudoCall{place: place, reading: r.reading})
 	cmd.Script, cmd.SudoSecret = sudo.script(r.Command), sudo.secret
@@ -119,7 +125,7 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	}
 	hooks.transform(ctx, r.Command, &a)
 	res := ended(c, r, a)
-	res.Note = sudo.finish(a.Result)
+	res.Note = sudo.finish(ctx, a.Place, a.Result)
 	return outcome(a.Reason, res), nil
 }
 
