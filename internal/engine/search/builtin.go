@@ -1,0 +1,250 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hermes-runtime/hermes/environment"
+)
+
+// builtin is the engine that needs nothing but this process: one goroutine walks, one per processor reads and matches.
+type builtin struct{}
+
+func (*builtin) name() string { return Builtin }
+func (*builtin) sorted() bool { return true }
+
+// Sizes of the pipeline.
+const (
+	batchSize  = 64  // files handed to a worker at once
+	batchAhead = 256 // batches that may be under way
+)
+
+// batch is some files of one directory, and what was found in them.
+type batch struct {
+	dir        string
+	names      []string
+	counts     []int // matching lines, per name
+	unreadable int
+	done       chan struct{}
+}
+
+func (b *builtin) count(ctx context.Context, j *job, report func(rel string, lines int) bool) (int, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	p := &pipeline{j: j, work: make(chan *batch, batchAhead), order: make(chan *batch, batchAhead)}
+	var unreadable atomic.Int64
+	workers := runtime.GOMAXPROCS(0)
+	p.group.Add(workers + 1)
+	go func() {
+		defer p.group.Done()
+		w := &walk{j: j, visit: func(dir string, names []string) bool { return p.send(ctx, dir, names) }}
+		p.walkErr = w.run(ctx)
+		unreadable.Add(int64(w.unreadable))
+		close(p.work)
+		close(p.order)
+	}()
+	for range workers {
+		go func() {
+			defer p.group.Done()
+			p.worker(ctx)
+		}()
+	}
+	err := p.collect(ctx, report, &unreadable)
+	stop()
+	if !p.settle(ctx) {
+		return int(unreadable.Load()), ctx.Err()
+	}
+	if err == nil && p.walkErr != nil && !errors.Is(p.walkErr, context.Canceled) {
+		err = p.walkErr
+	}
+	return int(unreadable.Load()), err
+}
+
+// pipeline is one count under way.
+type pipeline struct {
+	j       *job
+	work    chan *batch
+	order   chan *batch // the same batches, in the order of the walk
+	group   sync.WaitGroup
+	walkErr error
+}
+
+// send hands out the files of one directory.
+func (p *pipeline) send(ctx context.Context, dir string, names []string) bool {
+	for len(names) > 0 {
+		n := min(len(names), batchSize)
+		b := &batch{dir: dir, names: names[:n], counts: make([]int, n), done: make(chan struct{})}
+		names = names[n:]
+		for _, c := range []chan *batch{p.order, p.work} {
+			select {
+			case c <- b:
+			case <-ctx.Done():
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (p *pipeline) worker(ctx context.Context) {
+	r := newReader(p.j)
+	for b := range p.work {
+		for i, name := range b.names {
+			if ctx.Err() != nil {
+				break
+			}
+			rel := joinRel(b.dir, name)
+			if p.j.skipped(rel) {
+				continue
+			}
+			n, err := r.count(filepath.Join(p.j.root, rel))
+			switch {
+			case err == nil:
+				b.counts[i] = n
+			case !errors.Is(err, errBinary) && !errors.Is(err, fs.ErrNotExist):
+				b.unreadable++
+			}
+		}
+		close(b.done)
+	}
+}
+
+// collect reports in order, until it is told that it is enough.
+func (p *pipeline) collect(ctx context.Context, report func(rel string, lines int) bool, unreadable *atomic.Int64) error {
+	for b := range p.order {
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		unreadable.Add(int64(b.unreadable))
+		for i, n := range b.counts {
+			if n > 0 && !report(joinRel(b.dir, b.names[i]), n) {
+				return nil
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// settle waits for the goroutines. One that hangs in a disk that doesn't answer is given a moment, then left to end by itself: it
+// holds nothing, and nobody can end it.
+func (p *pipeline) settle(ctx context.Context) bool {
+	ended := make(chan struct{})
+	go func() {
+		p.group.Wait()
+		close(ended)
+	}()
+	return waitBriefly(ended)
+}
+
+// reader searches one file after the other.
+type reader struct {
+	j       *job
+	scanner *scanner
+	pieces  pieces
+}
+
+func newReader(j *job) *reader { return &reader{j: j, scanner: newScanner(j.pattern)} }
+
+// count gives the number of matching lines.
+func (r *reader) count(path string) (int, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	n := 0
+	for r.pieces.open(f, pieceSize); ; {
+		text, err := r.pieces.next()
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.scanner.load(text)
+		for at := 0; ; {
+			_, end, ok := r.scanner.line(at)
+			if !ok {
+				break
+			}
+			n++
+			at = end + 1
+		}
+	}
+}
+
+func (b *builtin) extract(ctx context.Context, j *job, pages []filePage) ([]environment.Match, error) {
+	r := newReader(j)
+	var all []environment.Match
+	for _, page := range pages {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		m, err := r.extract(page)
+		if err != nil && !errors.Is(err, errBinary) && !errors.Is(err, fs.ErrNotExist) {
+			return all, err
+		}
+		all = append(all, m...)
+	}
+	return all, nil
+}
+
+// extract gives some matching lines of one file, with context.
+func (r *reader) extract(page filePage) ([]environment.Match, error) {
+	f, err := openFile(filepath.Join(r.j.root, page.rel))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	g := &gatherer{job: r.j, page: page}
+	first := 1 // number of the first line of the piece
+	for r.pieces.open(f, pieceSize); !g.full(); {
+		text, err := r.pieces.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.scanner.load(text)
+		r.gather(g, text, first)
+		first += bytes.Count(text, []byte{'\n'})
+	}
+	return g.matches, nil
+}
+
+// gather feeds the lines of a piece that matter. Context reaches over the end of a piece only forwards.
+func (r *reader) gather(g *gatherer, text []byte, number int) {
+	at := 0
+	for !g.full() {
+		start, end, ok := r.scanner.line(at)
+		if !ok {
+			start = len(text)
+		}
+		if g.Context > 0 {
+			g.between(text[at:start], number)
+		}
+		if !ok {
+			return
+		}
+		number += bytes.Count(text[at:start], []byte{'\n'})
+		g.match(number, text[start:end], r.scanner.find(text[start:end]))
+		number++
+		at = min(end+1, len(text))
+	}
+}
+
+// openFile opens a file that is known to be regular, without waiting should it be something else by now.
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+}

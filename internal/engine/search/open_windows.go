@@ -1,0 +1,4 @@
+package search
+
+// openFlags are none: there are no such flags here.
+const openFlags = 0
