@@ -119,24 +119,3 @@ func parseTree(text []byte) (any, error) {
 	}
 	return v, nil
 }
-
-// Encode writes a tree as compact JSON: keys sorted, no HTML escapes, so that equal trees give equal bytes. It can't fail on a tree that was read
-// from JSON; a value that has no JSON form gives an error.
-func Encode(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("encoding a schema: %w", err)
-	}
-	return json.RawMessage(bytes.TrimRight(buf.Bytes(), "\n")), nil
-}
-
-// encodeTree writes a tree that was read from JSON, which can't fail.
-func encodeTree(v any) json.RawMessage {
-	text, err := Encode(v)
-	if err != nil {
-		panic("schema: a tree read from JSON can't be written: " + err.Error())
-	}
-	return text
-}
