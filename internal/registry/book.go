@@ -81,11 +81,10 @@ func (b *book) addTool(e *Entry) {
 		owner = &set{name: name, leaf: true}
 		b.sets[name] = owner
 	}
-	server, remote := e.Origin.Server()
-	if _, ships := shippedByName[name]; owner.leaf && !(ships && remote) && !slices.Contains(owner.tools, e.Spec.Name) {
+	if owner.leaf && !slices.Contains(owner.tools, e.Spec.Name) {
 		owner.tools = append(owner.tools, e.Spec.Name)
 	}
-	if remote {
+	if server, ok := e.Origin.Server(); ok {
 		b.aliases[server] = name
 	}
 	if id, ok := e.Origin.Plugin(); ok {

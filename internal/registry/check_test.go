@@ -33,6 +33,9 @@ func TestCheck_RunsOncePerPass_CHK1_CHK3(t *testing.T) {
 			t.Fatalf("after pass %d it ran %d times", pass, n.Load())
 		}
 	}
+	if _, err := r.Tools(context.Background()); err != nil || n.Load() != 4 {
+		t.Errorf("a list asked %d times, %v", n.Load()-3, err)
+	}
 }
 
 func TestCheck_FailureOfAnyKindHides_CHK2(t *testing.T) {

@@ -56,7 +56,7 @@ func (r *Report) String() string {
 		fmt.Fprintf(&b, "%s: %s\n", s.Name, orNone(s.Tools))
 	}
 	for _, u := range r.Unknown {
-		b.WriteString(u.text() + "\n")
+		b.WriteString(u.String() + "\n")
 	}
 	for _, h := range r.Hidden {
 		fmt.Fprintf(&b, "not available: %s (%s)\n", h.Name, h.Reason)

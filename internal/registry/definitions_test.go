@@ -84,7 +84,7 @@ func TestDefinitions_OpenAIFormSorted_DEF5_DEF16(t *testing.T) {
 
 // DEF-5: the order in which tools came, and what was asked before, don't show.
 func TestDefinitions_AreByteIdentical_DEF5(t *testing.T) {
-	names := all28()
+	names := all28()[:8]
 	var first string
 	rapid.Check(t, func(rt *rapid.T) {
 		table := &tool.Table{}
@@ -123,7 +123,7 @@ func TestDefinitions_AdaptersKnowWhatPassed_DEF2(t *testing.T) {
 			a.Definition.Parameters = map[string]any{"type": "string"}
 			return a.Definition, nil
 		}),
-		adapting("later", func(a tool.Adaptation) (tool.Definition, error) {
+		adapting("zlast", func(a tool.Adaptation) (tool.Definition, error) {
 			a.Definition.Description = "beside " + strings.Join(a.Offered, ",")
 			return a.Definition, nil
 		}),
@@ -136,12 +136,12 @@ func TestDefinitions_AdaptersKnowWhatPassed_DEF2(t *testing.T) {
 	for _, x := range d.List {
 		got[x.Name] = x.JSON
 	}
-	beside := "beside a,fails,later,needy,panics,spoils"
+	beside := "beside a,fails,needy,panics,spoils,zlast"
 	if !strings.Contains(got["needy"], beside) || !strings.Contains(got["needy"], "changed") || !strings.Contains(got["needy"], `"name":"needy"`) {
 		t.Errorf("needy: %s", got["needy"])
 	}
-	if !strings.Contains(got["later"], beside) {
-		t.Errorf("later: %s", got["later"])
+	if !strings.Contains(got["zlast"], beside) {
+		t.Errorf("zlast: %s", got["zlast"])
 	}
 	for _, name := range []string{"fails", "panics", "spoils"} {
 		if !strings.Contains(got[name], "does "+name) || strings.Contains(got[name], "spoilt") || r.log.count("tool="+name) != 1 {
@@ -212,6 +212,9 @@ func TestDefinitions_Memo_DEF6_DEF7(t *testing.T) {
 	all := registry.Request{}
 	step("first", true, all)
 	step("again", false, all)
+	if got := r.offered(t, registry.Request{Enabled: []string{}}); len(got) != 0 {
+		t.Errorf("an empty list is not the same as none: %v", got)
+	}
 	step("quiet", false, registry.Request{Quiet: true})
 	step("enabled", true, registry.Request{Enabled: []string{"all"}})
 	step("disabled", true, registry.Request{Disabled: []string{"web"}})
@@ -267,7 +270,7 @@ func TestDefinitions_SchemaIsCopiedAtRegistration_DEF8(t *testing.T) {
 }
 
 func TestDefinitions_LimitWithholdsServersToolsLastFirst_DEF12(t *testing.T) {
-	r := newRegistry(t, coreTable(), registry.Settings{MaxTools: 31, Servers: []string{"one", "two"}})
+	r := newRegistry(t, coreTable(), registry.Settings{MaxTools: 31, Servers: []string{"two", "one"}})
 	r.remote(t, "two", "a", "b")
 	r.remote(t, "one", "a", "b")
 	for _, c := range []struct {
@@ -275,7 +278,7 @@ func TestDefinitions_LimitWithholdsServersToolsLastFirst_DEF12(t *testing.T) {
 		tools   int
 		lost    string
 	}{
-		{schema.OpenAI, 31, "mcp_two_b"}, {schema.Gemini, 31, "mcp_two_b"}, {schema.GeminiCompatible, 31, "mcp_two_b"},
+		{schema.OpenAI, 31, "mcp_one_b"}, {schema.Gemini, 31, "mcp_one_b"}, {schema.GeminiCompatible, 31, "mcp_one_b"},
 		{schema.Anthropic, 32, ""},
 	} {
 		d, err := r.Definitions(context.Background(), registry.Request{Dialect: c.dialect})
@@ -289,7 +292,7 @@ func TestDefinitions_LimitWithholdsServersToolsLastFirst_DEF12(t *testing.T) {
 	if r.log.count("model.max_tools") == 0 {
 		t.Error("no warning")
 	}
-	r.SetSettings(registry.Settings{MaxTools: 10, Servers: []string{"one", "two"}})
+	r.SetSettings(registry.Settings{MaxTools: 10, Servers: []string{"two", "one"}})
 	if got := r.offered(t, registry.Request{}); !slices.Equal(got, all28()) {
 		t.Errorf("only servers' tools are withheld: %v", got)
 	}

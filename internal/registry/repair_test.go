@@ -68,6 +68,7 @@ func TestRepair_Names_NAM1_NAM3_NAM4_NAM5(t *testing.T) {
 func TestRepair_TwoMatchesAreNone_NAM6(t *testing.T) {
 	r := withServers(t, registry.Settings{})
 	r.remote(t, "gitlab", "create_issue", "create-issue")
+	r.remote(t, "fs", "read_file")
 	r.add(t, registry.PluginOrigin("p"), made("readFile", "p"), made("send_mial", "p"), made("send_mails", "p"))
 	scope := r.Scope(registry.Request{})
 	for _, asked := range []string{"create_issue", "READFILE", "gitlab.create.issue", "send_mails_", "send_mal"} {

@@ -65,7 +65,7 @@ func (r *Registry) Warnings() []Warning {
 	var out []Warning
 	list := func(key string, names []string) {
 		for _, u := range snap.unknown(names) {
-			out = append(out, Warning{key, u.text()})
+			out = append(out, Warning{key, u.String()})
 		}
 	}
 	list("agent.disabled_toolsets", s.Disabled)
@@ -84,7 +84,7 @@ func (r *Registry) Warnings() []Warning {
 		list(key+".includes", s.Custom[name].Includes)
 		for _, t := range s.Custom[name].Tools {
 			if b.entries[t] == nil && !shippedTools[t] {
-				out = append(out, Warning{key + ".tools", Unknown{t, b.nearest(t)}.text()})
+				out = append(out, Warning{key + ".tools", Unknown{t, b.nearest(t)}.String()})
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (r *Registry) LogWarnings() {
 	}
 }
 
-func (u Unknown) text() string {
+func (u Unknown) String() string {
 	if u.Nearest == "" {
 		return strconv.Quote(u.Name) + " is no known toolset or tool"
 	}
