@@ -2,6 +2,8 @@ package arguments
 
 import (
 	"encoding/json"
+	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -12,13 +14,15 @@ import (
 // maps other spellings of root parameters to declared ones. The object is changed in place; values that fit are never touched, and what can't be
 // made to fit is left as it came.
 func Coerce(n *schema.Node, aliases map[string]string, object map[string]any) (repairs []string) {
-	c := coercer{}
+	c := coercer{effort: newEffort(object)}
 	c.names(n, object, aliases)
 	c.value(n, object) // an object stays itself: its members are changed in place
+	sort.Strings(c.repairs)
 	return c.repairs
 }
 
 type coercer struct {
+	effort  *effort
 	repairs []string
 	path    []hop
 	depth   int
@@ -37,14 +41,17 @@ func (c *coercer) did(what string) {
 	}
 }
 
-func fits(n *schema.Node, v any) bool {
-	w := walker{}
+func (c *coercer) fits(n *schema.Node, v any) bool {
+	w := walker{effort: c.effort}
 	return w.check(n, v)
 }
 
 // value gives v made to fit n, or v itself.
 func (c *coercer) value(n *schema.Node, v any) any {
 	if n == nil || n.Anything || n.Never || c.depth > maxHops {
+		return v
+	}
+	if !c.effort.spend() {
 		return v
 	}
 	c.depth++
@@ -96,7 +103,7 @@ func (c *coercer) combined(n *schema.Node, v any) any {
 			}
 		}
 		_, isNumber := v.(json.Number) // one that fits may still have to be written plainly
-		if w := (&walker{}); len(real) != 1 || !isNumber && w.some(branches, v) {
+		if w := (&walker{effort: c.effort}); len(real) != 1 || !isNumber && w.some(branches, v) {
 			continue
 		}
 		if s, ok := v.(string); ok && nullable && strings.EqualFold(s, "null") && !acceptsText(real[0]) {
@@ -117,7 +124,7 @@ func acceptsText(n *schema.Node) bool {
 
 // typed converts v if it is of none of the node's types.
 func (c *coercer) typed(n *schema.Node, v any) any {
-	w := walker{}
+	var w walker
 	if w.typed(n, v) {
 		if w.rewrites {
 			if whole, ok := wholeNumber(string(v.(json.Number))); ok {
@@ -131,7 +138,7 @@ func (c *coercer) typed(n *schema.Node, v any) any {
 		if !n.Types.Has(to) {
 			continue
 		}
-		if out, ok := c.convert(to, n, v); ok && fits(n, out) {
+		if out, ok := c.convert(to, n, v); ok && c.fits(n, out) {
 			c.did(kindOf(v) + " to " + strings.TrimPrefix(strings.TrimPrefix(kindOf(out), "a "), "an "))
 			return out
 		}
@@ -241,7 +248,7 @@ func (c *coercer) toArray(n *schema.Node, v any) (any, bool) {
 
 // inside makes what was found inside a value fit, without a record of each step: the outer change is the one to tell.
 func (c *coercer) inside(n *schema.Node, v any) any {
-	sub := coercer{path: c.path, depth: c.depth}
+	sub := coercer{path: c.path, depth: c.depth, effort: c.effort}
 	return sub.enter(n, v)
 }
 
@@ -305,7 +312,7 @@ func (c *coercer) object(n *schema.Node, m map[string]any) {
 			}
 		}
 		c.path = append(c.path, hop{k, -1})
-		if v == nil && declared && !required(n, k) && !fits(sub, nil) {
+		if v == nil && declared && !slices.Contains(n.Required, k) && !c.fits(sub, nil) {
 			delete(m, k)
 			c.did("null left out")
 		} else if out := c.enter(sub, v); changed(out, v) {
@@ -318,15 +325,6 @@ func (c *coercer) object(n *schema.Node, m map[string]any) {
 func matchesPattern(n *schema.Node, k string) bool {
 	for _, p := range n.PatternProperties {
 		if p.Match == nil || p.Match.MatchString(k) {
-			return true
-		}
-	}
-	return false
-}
-
-func required(n *schema.Node, k string) bool {
-	for _, r := range n.Required {
-		if r == k {
 			return true
 		}
 	}
@@ -347,11 +345,11 @@ func (c *coercer) names(n *schema.Node, m map[string]any, aliases map[string]str
 	if strange == nil {
 		return
 	}
+	free := absent(n.Declared(), m, aliases)
 	claims := map[string][]string{} // declared name → the strange ones that may mean it
-	declared := n.Declared()
 	for _, k := range strange {
-		if target := meant(k, declared, m, aliases); target != "" {
-			claims[target] = append(claims[target], k)
+		if meant := free[fold(k)]; len(meant) == 1 {
+			claims[meant[0]] = append(claims[meant[0]], k)
 		}
 	}
 	for target, from := range claims {
@@ -366,44 +364,24 @@ func (c *coercer) names(n *schema.Node, m map[string]any, aliases map[string]str
 	}
 }
 
-// meant finds the one declared, absent name that k stands for; "" for none or several.
-func meant(k string, declared []string, m map[string]any, aliases map[string]string) string {
-	found := ""
+// absent maps each folded spelling, aliases included, to the declared names without a value that it may stand for.
+func absent(declared []string, m map[string]any, aliases map[string]string) map[string][]string {
+	free := map[string][]string{}
+	add := func(spelling, d string) {
+		if _, taken := m[d]; !taken && !slices.Contains(free[fold(spelling)], d) {
+			free[fold(spelling)] = append(free[fold(spelling)], d)
+		}
+	}
 	for _, d := range declared {
-		if _, taken := m[d]; taken {
-			continue
-		}
-		if fold(d) == fold(k) || aliases[k] == d {
-			if found != "" {
-				return ""
-			}
-			found = d
+		add(d, d)
+	}
+	for alias, d := range aliases {
+		// A declared name's own spelling stands for that name alone.
+		if slices.Contains(declared, d) && !slices.Contains(declared, alias) {
+			add(alias, d)
 		}
 	}
-	if found == "" {
-		for alias, d := range aliases {
-			if fold(alias) != fold(k) || !contains(declared, d) {
-				continue
-			}
-			if _, taken := m[d]; taken {
-				continue
-			}
-			if found != "" && found != d {
-				return ""
-			}
-			found = d
-		}
-	}
-	return found
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
+	return free
 }
 
 // fold drops case and the separators of snake_case and kebab-case.

@@ -4,7 +4,7 @@ import "github.com/hermes-runtime/hermes/internal/registry/schema"
 
 // quietly checks without reporting.
 func (w *walker) quietly(n *schema.Node, v any) bool {
-	q := walker{depth: w.depth}
+	q := walker{depth: w.depth, effort: w.effort}
 	ok := q.check(n, v)
 	// Only where the branch holds does its integer reading count.
 	w.rewrites = w.rewrites || ok && q.rewrites

@@ -60,8 +60,8 @@ func PrepareObject(c *schema.Compiled, aliases map[string]string, object map[str
 
 func finish(c *schema.Compiled, aliases map[string]string, d Decoded) (Prepared, error) {
 	root := c.Root()
-	w := walker{}
-	fit := w.check(root, d.Object) && !w.rewrites && !strangeNames(root, d.Object)
+	w := walker{effort: newEffort(d.Object)}
+	fit := w.check(root, d.Object) && !w.effort.exhausted && !w.rewrites && !strangeNames(root, d.Object)
 	if !fit {
 		if repairs := Coerce(root, aliases, d.Object); repairs != nil {
 			d.Repairs = append(d.Repairs, repairs...)
@@ -96,13 +96,18 @@ func strangeNames(n *schema.Node, m map[string]any) bool {
 
 // Validate judges an object by the tool's own schema. nil, or an *Invalid that lists every problem up to ten.
 func Validate(c *schema.Compiled, object map[string]any) error {
-	w := walker{}
-	if w.check(c.Root(), object) {
+	w := walker{effort: newEffort(object)}
+	if w.check(c.Root(), object) && !w.effort.exhausted {
 		return validateRest(c, object)
 	}
 	r := &report{}
-	w = walker{report: r}
-	w.check(c.Root(), object)
+	if !w.effort.exhausted {
+		w = walker{report: r, effort: newEffort(object)}
+		w.check(c.Root(), object)
+	}
+	if w.effort.exhausted {
+		return refuse([]Problem{{Expected: "this nests alternatives so deeply that it can't be checked; send a simpler value", Got: preview(object)}}, 0)
+	}
 	if len(r.problems) == 0 && len(r.names) == 0 {
 		// A problem that leaves no trace in the report would let the call pass unseen.
 		r.add(Problem{Expected: "expected " + cut(schema.Words(c.Root().Tree), maxExpected), Got: preview(object)})

@@ -22,8 +22,12 @@ type namesProblem struct {
 	object   map[string]any
 	missing  []string
 	unknown  []string
+	others   int // unknown names beyond those kept
 	declared []string
 }
+
+// maxNames bounds the unknown names kept of one object.
+const maxNames = 20
 
 func (r *report) add(p Problem) {
 	if slices.Contains(r.problems, p) {
@@ -59,8 +63,7 @@ func (w *walker) mismatch(n *schema.Node, v any) bool {
 
 func (w *walker) missing(n *schema.Node, name string, m map[string]any) bool {
 	if w.report != nil {
-		p := w.report.at(pathText(w.path), n, m)
-		if !slices.Contains(p.missing, name) {
+		if p := w.report.at(pathText(w.path), n, m); p != nil && !slices.Contains(p.missing, name) {
 			p.missing = append(p.missing, name)
 		}
 	}
@@ -69,20 +72,30 @@ func (w *walker) missing(n *schema.Node, name string, m map[string]any) bool {
 
 func (w *walker) unknown(n *schema.Node, name string, m map[string]any) bool {
 	if w.report != nil {
-		p := w.report.at(pathText(w.path), n, m)
-		if !slices.Contains(p.unknown, name) {
+		switch p := w.report.at(pathText(w.path), n, m); {
+		case p == nil || slices.Contains(p.unknown, name):
+		case len(p.unknown) == maxNames:
+			p.others++
+		default:
 			p.unknown = append(p.unknown, name)
 		}
 	}
 	return false
 }
 
+// at finds the entry of an object; nil if there are too many already.
 func (r *report) at(path string, n *schema.Node, m map[string]any) *namesProblem {
 	for _, p := range r.names {
 		if p.path == path {
-			p.declared = union(p.declared, n.Declared())
+			if p.node != n {
+				p.declared = union(p.declared, n.Declared())
+			}
 			return p
 		}
+	}
+	if len(r.names) == maxProblems {
+		r.more++
+		return nil
 	}
 	p := &namesProblem{path: path, node: n, object: m, declared: n.Declared()}
 	r.names = append(r.names, p)
@@ -134,6 +147,9 @@ func (p *namesProblem) words() string {
 				s += " (did you mean " + strconv.Quote(near) + "?)"
 			}
 			names = append(names, s)
+		}
+		if p.others > 0 {
+			names = append(names, strconv.Itoa(p.others)+" more")
 		}
 		parts = append(parts, "unknown "+strings.Join(names, ", "))
 		if len(p.declared) > 0 {

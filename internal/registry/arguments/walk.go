@@ -14,6 +14,7 @@ const maxHops = 5000
 
 // walker judges values by schema nodes. Without a report it stops at the first problem; with one it goes on and notes where each lies.
 type walker struct {
+	effort   *effort
 	report   *report
 	path     []hop
 	depth    int
@@ -40,6 +41,9 @@ func (w *walker) at(h hop, n *schema.Node, v any) bool {
 func (w *walker) check(n *schema.Node, v any) bool {
 	if n == nil || n.Anything {
 		return true
+	}
+	if !w.effort.spend() {
+		return false
 	}
 	if w.depth++; w.depth > maxHops {
 		w.depth--
@@ -228,10 +232,13 @@ func (w *walker) object(n *schema.Node, m map[string]any) bool {
 			ok = w.member(n, k, m[k], m) && ok
 		}
 	}
-	return ok && w.dependents(n, m)
+	if n.DependentRequired == nil && n.DependentSchemas == nil {
+		return ok
+	}
+	return w.dependents(n, m) && ok
 }
 
-func sortedNames(m map[string]any) []string {
+func sortedNames[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for k := range m {
 		names = append(names, k)
@@ -243,7 +250,7 @@ func sortedNames(m map[string]any) []string {
 func (w *walker) member(n *schema.Node, k string, v any, m map[string]any) bool {
 	ok := true
 	if n.PropertyNames != nil {
-		ok = (&walker{depth: w.depth}).check(n.PropertyNames, k)
+		ok = w.quietly(n.PropertyNames, k)
 		if !ok {
 			w.wrongAt(hop{k, -1}, "a name that is "+schema.Words(n.PropertyNames.Tree), k)
 		}
@@ -270,19 +277,19 @@ func (w *walker) member(n *schema.Node, k string, v any, m map[string]any) bool 
 
 func (w *walker) dependents(n *schema.Node, m map[string]any) bool {
 	ok := true
-	for name, needs := range n.DependentRequired {
+	for _, name := range sortedNames(n.DependentRequired) {
 		if _, has := m[name]; !has {
 			continue
 		}
-		for _, need := range needs {
+		for _, need := range n.DependentRequired[name] {
 			if _, has := m[need]; !has {
 				ok = w.missing(n, need, m)
 			}
 		}
 	}
-	for name, sub := range n.DependentSchemas {
+	for _, name := range sortedNames(n.DependentSchemas) {
 		if _, has := m[name]; has {
-			ok = w.check(sub, m) && ok
+			ok = w.check(n.DependentSchemas[name], m) && ok
 		}
 	}
 	return ok

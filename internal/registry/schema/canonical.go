@@ -74,7 +74,7 @@ func (c *canonicaliser) node(m map[string]any, inherited []string) map[string]an
 			}
 		}
 	}
-	declared := append(slices.Clone(inherited), c.declared(m, 0)...)
+	declared := append(slices.Clone(inherited), c.declared(m, map[string]bool{})...)
 	eachChild(m, func(s step, child any) any { return c.child(s, child, declared) })
 	dropImpossible(m)
 	foldTypes(m)
@@ -109,31 +109,30 @@ func (c *canonicaliser) child(s step, child any, declared []string) any {
 }
 
 // declared lists the property names that a node knows, through whatever it is put together from.
-func (c *canonicaliser) declared(m map[string]any, depth int) []string {
-	if depth > 8 {
-		return nil
-	}
+// seen are the definitions looked into already.
+func (c *canonicaliser) declared(m map[string]any, seen map[string]bool) []string {
 	var names []string
 	props, _ := m["properties"].(map[string]any)
 	for name := range props {
 		names = append(names, name)
 	}
-	if ref, ok := m["$ref"].(string); ok {
+	if ref, ok := m["$ref"].(string); ok && !seen[ref] {
+		seen[ref] = true
 		if target, ok := c.defs[defName(ref)].(map[string]any); ok {
-			names = append(names, c.declared(target, depth+1)...)
+			names = append(names, c.declared(target, seen)...)
 		}
 	}
 	for _, kw := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := m[kw].([]any)
 		for _, e := range list {
 			if sub, ok := e.(map[string]any); ok {
-				names = append(names, c.declared(sub, depth+1)...)
+				names = append(names, c.declared(sub, seen)...)
 			}
 		}
 	}
 	for _, kw := range []string{"then", "else"} {
 		if sub, ok := m[kw].(map[string]any); ok {
-			names = append(names, c.declared(sub, depth+1)...)
+			names = append(names, c.declared(sub, seen)...)
 		}
 	}
 	return names

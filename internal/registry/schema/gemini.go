@@ -124,7 +124,7 @@ func (g *geminiWriter) mergeAll(m map[string]any) map[string]any {
 		delete(m, "allOf")
 		for _, e := range list {
 			branch, ok := clone(e).(map[string]any)
-			if !ok {
+			if g.nodes++; !ok || g.nodes > inlineNodes {
 				continue
 			}
 			if branch["$ref"] != nil {

@@ -9,7 +9,7 @@ var rootOnly = []string{"anyOf", "oneOf", "allOf", "enum", "const", "not"}
 // root, so that the model can still send them; which of them go together is in the words, and the own schema checks it.
 func liftRoot(root map[string]any) string {
 	defs, _ := root["$defs"].(map[string]any)
-	l := &lifter{defs: defs, props: map[string][]any{}}
+	l := &lifter{defs: defs, props: map[string][]any{}, seen: map[string]bool{}}
 	for _, kw := range []string{"allOf", "anyOf", "oneOf"} {
 		list, ok := root[kw].([]any)
 		if !ok {
@@ -17,7 +17,8 @@ func liftRoot(root map[string]any) string {
 		}
 		var common []string
 		for i, branch := range list {
-			required := l.collect(branch, 0)
+			clear(l.seen) // two branches may refer to one definition
+			required := l.collect(branch)
 			switch {
 			case kw == "allOf":
 				common = append(common, required...)
@@ -42,17 +43,19 @@ type lifter struct {
 	defs     map[string]any
 	props    map[string][]any // name → the different schemas that branches give it
 	required []string
+	seen     map[string]bool // definitions being looked into
 }
 
 // collect gathers the properties of one branch and gives the names it requires.
-func (l *lifter) collect(v any, depth int) []string {
+func (l *lifter) collect(v any) []string {
 	m, ok := v.(map[string]any)
-	if !ok || depth > 8 {
+	if !ok {
 		return nil
 	}
 	required := stringsOf(m["required"])
-	if ref, ok := m["$ref"].(string); ok {
-		required = append(required, l.collect(l.defs[defName(ref)], depth+1)...)
+	if ref, ok := m["$ref"].(string); ok && !l.seen[ref] {
+		l.seen[ref] = true
+		required = append(required, l.collect(l.defs[defName(ref)])...)
 	}
 	props, _ := m["properties"].(map[string]any)
 	for _, name := range sortedKeys(props) {
@@ -64,7 +67,7 @@ func (l *lifter) collect(v any, depth int) []string {
 	for _, kw := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := m[kw].([]any)
 		for _, sub := range list {
-			names := l.collect(sub, depth+1)
+			names := l.collect(sub)
 			if kw == "allOf" {
 				required = append(required, names...)
 			}

@@ -330,3 +330,19 @@ func BenchmarkCompileAndDefine(b *testing.B) {
 		}
 	})
 }
+
+// A schema of references that fan out must not grow without bound in any pass.
+func TestCompile_FansOfReferencesComeToAnEnd(t *testing.T) {
+	for _, kw := range []string{"anyOf", "oneOf", "allOf"} {
+		var defs []string
+		for i := range 24 {
+			next := `{"$ref":"#/$defs/L` + string(rune('a'+i+1)) + `"}`
+			defs = append(defs, `"L`+string(rune('a'+i))+`":{"`+kw+`":[`+next+`,`+next+`,`+next+`],"required":["p"]}`)
+		}
+		defs = append(defs, `"Ly":{"type":"object","properties":{"p":{"type":"string"}}}`)
+		c := compile(t, `{"type":"object","`+kw+`":[{"$ref":"#/$defs/La"},{"$ref":"#/$defs/Lb"}],"properties":{"x":{"$ref":"#/$defs/La"}},"$defs":{`+strings.Join(defs, ",")+`}}`)
+		for _, d := range schema.Dialects() {
+			checkDefinition(t, kw, definition(t, c, d))
+		}
+	}
+}
