@@ -15,6 +15,7 @@ type Config struct {
 	Lifetime    time.Duration `yaml:"lifetime_seconds" env:"TERMINAL_LIFETIME_SECONDS" default:"300" min:"0" help:"seconds without use after which an environment is closed; 0 = never"`
 	KillGrace   time.Duration `yaml:"kill_grace" env:"TERMINAL_KILL_GRACE" default:"1" min:"0" max:"60" help:"seconds between TERM and KILL when a command is ended"`
 	Passthrough []string      `yaml:"env_passthrough" env:"TERMINAL_ENV_PASSTHROUGH" help:"variables that children get although they look like credentials"`
+	Persistent  bool          `yaml:"persistent_shell" help:"accepted for older configurations; means nothing, since every command has a shell of its own"`
 	Limits      LimitConfig   `yaml:"limits" help:"bounds for one command and all that it starts; 0 = none"`
 }
 

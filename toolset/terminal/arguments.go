@@ -40,15 +40,15 @@ func read(ctx context.Context, c *tool.Call) (request, error) {
 	r.cfg = settings(c.Host)
 	r.timeout = r.cfg.Timeout
 	if r.Timeout != nil {
-		longest, _ := MaxForeground(c.Host.Getenv) // a bad value is warned of when the runtime starts
+		longest := int(r.cfg.MaxForeground / time.Second)
 		r.timeout = time.Duration(*r.Timeout) * time.Second
 		switch {
 		case *r.Timeout < 1:
 			return r, refuse(c, tool.ErrTypeInvalidArguments, statusError, fmt.Sprintf("timeout is %d; it is a number of seconds from 1 up", *r.Timeout))
-		case *r.Timeout > int(longest/time.Second):
+		case *r.Timeout > longest:
 			return r, refuse(c, tool.ErrTypeInvalidArguments, statusError, fmt.Sprintf(
 				"timeout %d s is above the %d s that a command in the foreground may have (%s), and background is not offered here: split the work into shorter commands, or have the user raise the limit",
-				*r.Timeout, int(longest/time.Second), maxForegroundName))
+				*r.Timeout, longest, maxForegroundName))
 		}
 	}
 	if script, err := analysis.Parse(r.Command); err == nil {

@@ -1,8 +1,6 @@
 package terminal
 
 import (
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/hermes-runtime/hermes/internal/config"
@@ -12,8 +10,9 @@ import (
 // Config is the part of `terminal:` that belongs to the tool. The runtime fills it and offers it as a service; without one the
 // defaults hold.
 type Config struct {
-	Timeout  time.Duration `yaml:"timeout" env:"TERMINAL_TIMEOUT" default:"180" min:"1" help:"seconds that a command may take when the call doesn't say"`
-	Encoding string        `yaml:"encoding" env:"TERMINAL_ENCODING" default:"utf-8" help:"encoding of what commands print"`
+	Timeout       time.Duration `yaml:"timeout" env:"TERMINAL_TIMEOUT" default:"180" min:"1" help:"seconds that a command may take when the call doesn't say"`
+	MaxForeground time.Duration `yaml:"max_foreground_timeout" env:"TERMINAL_MAX_FOREGROUND_TIMEOUT" default:"600" min:"1" help:"most seconds that a call may ask for"`
+	Encoding      string        `yaml:"encoding" env:"TERMINAL_ENCODING" default:"utf-8" help:"encoding of what commands print"`
 	// SudoPassword answers sudo. Empty means: try the empty one, ask nobody. SUDO_PASSWORD comes first.
 	SudoPassword *string `yaml:"sudo_password" help:"password for sudo; SUDO_PASSWORD in the environment or .env is the better place"`
 }
@@ -23,11 +22,14 @@ func init() { config.Register(func() config.Sectioned { return &Config{} }) }
 // Section is where Config stands in the configuration.
 func (*Config) Section() string { return "terminal" }
 
+// What holds where nothing is configured.
 const (
 	defaultTimeout       = 180 * time.Second
 	defaultMaxForeground = 600 * time.Second
-	maxForegroundName    = "TERMINAL_MAX_FOREGROUND_TIMEOUT"
 )
+
+// maxForegroundName is where a user raises the limit of a call.
+const maxForegroundName = "TERMINAL_MAX_FOREGROUND_TIMEOUT"
 
 func settings(s tool.Services) Config {
 	cfg := Config{}
@@ -37,19 +39,8 @@ func settings(s tool.Services) Config {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = defaultTimeout
 	}
+	if cfg.MaxForeground <= 0 {
+		cfg.MaxForeground = defaultMaxForeground
+	}
 	return cfg
-}
-
-// MaxForeground is the longest timeout that a call may ask for, from TERMINAL_MAX_FOREGROUND_TIMEOUT. With a bad value it is the
-// default, and the error says so: a warning, no reason to stop.
-func MaxForeground(getenv func(string) string) (time.Duration, error) {
-	text := getenv(maxForegroundName)
-	if text == "" {
-		return defaultMaxForeground, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return defaultMaxForeground, fmt.Errorf("%s=%q is not a number of seconds from 1 up; %v is used", maxForegroundName, text, defaultMaxForeground)
-	}
-	return time.Duration(n) * time.Second, nil
 }

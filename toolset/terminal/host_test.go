@@ -15,7 +15,6 @@ import (
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/tool"
-	_ "github.com/hermes-runtime/hermes/toolset/terminal"
 )
 
 // host is the runtime as far as the tool sees it.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/tool"
+	"github.com/hermes-runtime/hermes/toolset/terminal"
 )
 
 func TestTerminal_BadArgumentsRunNothing_TRM3(t *testing.T) {
@@ -40,17 +42,35 @@ func TestTerminal_BadArgumentsRunNothing_TRM3(t *testing.T) {
 	}
 }
 
-func TestTerminal_TimeoutCap(t *testing.T) {
+func TestTerminal_TimeoutCapIsTheUsersToSet(t *testing.T) {
 	for _, tc := range []struct {
-		limit string
-		ask   int
-		ok    bool
-	}{{"", 600, true}, {"", 601, false}, {"10", 11, false}, {"10", 10, true}, {"soon", 600, true}, {"-1", 601, false}} {
+		cfg terminal.Config
+		ask int
+		ok  bool
+	}{
+		{terminal.Config{}, 600, true},
+		{terminal.Config{}, 601, false},
+		{terminal.Config{MaxForeground: 10 * time.Second}, 10, true},
+		{terminal.Config{MaxForeground: 10 * time.Second}, 11, false},
+	} {
 		h := told(exited(0))
-		h.env = map[string]string{"TERMINAL_MAX_FOREGROUND_TIMEOUT": tc.limit}
+		h.services = []any{&tc.cfg}
 		if r := run(t, h, fmt.Sprintf(`{"command": "ls", "timeout": %d}`, tc.ask)); (r.ExitCode == 0) != tc.ok {
-			t.Errorf("limit %q, asked for %d: %s", tc.limit, tc.ask, r.text)
+			t.Errorf("limit %v, asked for %d: %s", tc.cfg.MaxForeground, tc.ask, r.text)
 		}
+	}
+	var got time.Duration
+	h := told(func(_ context.Context, c environment.Command) (environment.Result, error) {
+		got = c.Timeout
+		return environment.Result{Reason: environment.Exited}, nil
+	})
+	run(t, h, command(t, "ls"))
+	if got != 180*time.Second {
+		t.Errorf("without a word a command has %v", got)
+	}
+	h.services = []any{&terminal.Config{Timeout: time.Hour}}
+	if run(t, h, command(t, "ls")); got != time.Hour { // a configured default may be above the cap
+		t.Errorf("with a configured default of an hour a command has %v", got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+	"github.com/hermes-runtime/hermes/internal/secret"
 	"github.com/hermes-runtime/hermes/internal/session"
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -57,7 +58,7 @@ func prepareSudo(ctx context.Context, c *tool.Call, s sudoCall) sudoPlan {
 		if !known {
 			memory = &session.Sudo{}
 		}
-		password, ok = plan.find(ctx, c, memory, s.place)
+		password, ok = plan.find(ctx, c, memory, s)
 		plan.recheck = func(ctx context.Context, place environment.Place) {
 			if ctx.Err() == nil && !accepted(ctx, place, password) {
 				memory.Forget(c.Session)
@@ -65,6 +66,9 @@ func prepareSudo(ctx context.Context, c *tool.Call, s sudoCall) sudoPlan {
 		}
 	}
 	if ok {
+		if known, has := tool.Service[*secret.Set](c); has {
+			known.Add(sudoVariable, password) // so that it is taken out of whatever shows it
+		}
 		plan.spans = spans
 		plan.secret = func(context.Context) (string, error) { plan.requests.Add(1); return password, nil }
 	}
@@ -92,15 +96,15 @@ type LookupEnver interface {
 }
 
 // find looks for a password beyond the configuration: remembered, not needed, asked for.
-func (p *sudoPlan) find(ctx context.Context, c *tool.Call, memory *session.Sudo, place environment.Place) (string, bool) {
+func (p *sudoPlan) find(ctx context.Context, c *tool.Call, memory *session.Sudo, s sudoCall) (string, bool) {
 	if v, ok := memory.Password(c.Session); ok {
 		return v, true
 	}
-	info := place.Info()
-	if memory.Free(ctx, info.Backend+"\x00"+info.ID, func(ctx context.Context) bool { return needsNone(ctx, place) }) {
+	info := s.place.Info()
+	if memory.Free(ctx, info.Backend+"\x00"+info.ID, func(ctx context.Context) bool { return needsNone(ctx, s.place) }) {
 		return "", false
 	}
-	v, ok, err := memory.Ask(ctx, c.Session, func(ctx context.Context) (string, bool, error) { return ask(ctx, c, place) })
+	v, ok, err := memory.Ask(ctx, c.Session, func(ctx context.Context) (string, bool, error) { return ask(ctx, c, s) })
 	p.stranded = err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrInterrupted)
 	return v, ok
 }
@@ -113,9 +117,10 @@ func needsNone(ctx context.Context, place environment.Place) bool {
 
 // ask has a person type the password until sudo takes it. An empty answer means to go on without. The error says that nobody could
 // be asked.
-func ask(ctx context.Context, c *tool.Call, place environment.Place) (string, bool, error) {
+func ask(ctx context.Context, c *tool.Call, s sudoCall) (string, bool, error) {
 	q := channel.Question{Kind: channel.KindSecret, Session: c.Session, Task: c.Task, Call: c.ID, Tool: c.Name,
-		Title: "A command uses sudo. Type the password, or nothing to go on without.", Environment: place.Info().Backend, Elevated: true}
+		Title:   "A command uses sudo. Type the password, or nothing to go on without.",
+		Command: s.reading.Text, Environment: s.place.Info().Backend, Elevated: true}
 	for range tries {
 		q.Created = time.Now()
 		q.Expires = q.Created.Add(askFor)
@@ -130,7 +135,7 @@ func ask(ctx context.Context, c *tool.Call, place environment.Place) (string, bo
 			return "", false, err
 		case a.Secret == "":
 			return "", false, nil
-		case accepted(ctx, place, a.Secret):
+		case accepted(ctx, s.place, a.Secret):
 			return a.Secret, true, nil
 		}
 		q.Title = "sudo did not take that password. Type it again, or nothing to go on without."

@@ -7,9 +7,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/redact"
+	"github.com/hermes-runtime/hermes/internal/secret"
 	"github.com/hermes-runtime/hermes/internal/session"
 	"github.com/hermes-runtime/hermes/toolset/terminal"
 )
@@ -21,7 +24,7 @@ type sudoLab struct {
 	probes   int
 	verified int
 	scripts  []string
-	failing  int // exit code of scripts whose sudo gets no password
+	prints   string
 }
 
 func (l *sudoLab) run(ctx context.Context, c environment.Command) (environment.Result, error) {
@@ -39,6 +42,7 @@ func (l *sudoLab) run(ctx context.Context, c environment.Command) (environment.R
 		return done(1)
 	case "":
 		l.scripts = append(l.scripts, c.Script)
+		_, _ = c.Output.Write([]byte(l.prints))
 	default:
 		l.verified++
 	}
@@ -190,10 +194,12 @@ func TestSudo_SourceOfThePassword_SUD3(t *testing.T) {
 		}
 	})
 	t.Run("the password stands in no result", func(t *testing.T) {
-		l := &sudoLab{password: "right-password"}
-		h := l.host()
+		l := &sudoLab{password: "right-password", prints: "it is right-password"}
+		set := &secret.Set{}
+		h := l.host(set, redact.New(set))
 		h.ask = types("right-password")
-		if r := run(t, h, command(t, "sudo ls")); strings.Contains(r.text, "right-password") || strings.Contains(l.scripts[0], "right-password") {
+		r := run(t, h, command(t, "sudo ls"))
+		if strings.Contains(r.text, "right-password") || !strings.Contains(r.Output, "SUDO_PASSWORD") || strings.Contains(l.scripts[0], "right-password") {
 			t.Errorf("%s, ran %q", r.text, l.scripts)
 		}
 	})
@@ -225,6 +231,32 @@ func TestSudo_QuestionEndsWithTheCall_A60(t *testing.T) {
 	if r := run(t, h, command(t, "sudo ls")); r.ExitCode != 0 {
 		t.Errorf("an interrupted question counts as an answer: %s", r.text)
 	}
+}
+
+// FuzzSudo holds that whatever a command is, it is refused or runs as it was written, but for -A.
+func FuzzSudo(f *testing.F) {
+	for _, s := range []string{"sudo ls", "a | sudo -u x b & wait", "cat <<E\nsudo x\nE\nsudo y", `x="$(sudo a)" 'sudo' b \sudo c`, "é;sudo\tx", "for((;;)){ sudo x;}", "sudo", "$(sudo", "nohup x", "tail -f x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			t.Skip("the door hands on valid text only")
+		}
+		l := &sudoLab{password: "right"}
+		h := l.host()
+		h.env = map[string]string{"SUDO_PASSWORD": "right"}
+		r := run(t, h, command(t, text))
+		if len(l.scripts) == 0 {
+			if r.err() == "" {
+				t.Errorf("%q neither ran nor was refused: %s", text, r.text)
+			}
+			return
+		}
+		without := func(s string) string { return strings.ReplaceAll(s, " -A", "") }
+		if without(l.scripts[0]) != without(text) {
+			t.Errorf("%q ran as %q", text, l.scripts[0])
+		}
+	})
 }
 
 type lookup map[string]string
