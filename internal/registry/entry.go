@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/tool"
@@ -28,6 +29,9 @@ type Entry struct {
 	override bool
 	seq      uint64
 	check    *availability // nil = always available
+
+	formsOnce  sync.Once
+	formsValue forms
 }
 
 // Emoji is what stands beside the tool where it is shown.

@@ -9,13 +9,19 @@ import (
 type index struct {
 	byKey    map[string][]*Entry // key of the name
 	byRemote map[string][]*Entry // key of the name at the server, alone or behind the server's
-	typos    []typoForm
-	pairs    map[*Entry][]uint16
+	entries  []*Entry            // sorted by name
+}
+
+// forms are what names are compared with to find one tool. They outlive the snapshots that the tool is in.
+type forms struct {
+	key     string
+	remotes []string // keys
+	typos   []typoForm
+	pairs   []uint16
 }
 
 // typoForm is a name in which one typo is looked for: behind a server's prefix only, never in the first letter of a word.
 type typoForm struct {
-	entry  *Entry
 	prefix string // must be there to the letter
 	rest   []rune
 	starts []bool // where words begin in rest
@@ -23,34 +29,43 @@ type typoForm struct {
 
 func (s *snapshot) index() *index {
 	s.indexOnce.Do(func() {
-		x := &index{byKey: map[string][]*Entry{}, byRemote: map[string][]*Entry{}, pairs: make(map[*Entry][]uint16, len(s.entries))}
-		for _, name := range s.names {
-			x.add(s.entries[name])
+		n := len(s.names)
+		x := &index{byKey: make(map[string][]*Entry, n), byRemote: make(map[string][]*Entry, n), entries: make([]*Entry, n)}
+		for i, name := range s.names {
+			e := s.entries[name]
+			f := e.forms()
+			x.entries[i] = e
+			x.byKey[f.key] = append(x.byKey[f.key], e)
+			for _, k := range f.remotes {
+				x.byRemote[k] = append(x.byRemote[k], e)
+			}
 		}
 		s.indexed = x
 	})
 	return s.indexed
 }
 
-func (x *index) add(e *Entry) {
-	name := e.Spec.Name
-	x.pairs[e] = pairs(name)
-	x.byKey[key(name)] = append(x.byKey[key(name)], e)
-	server, ok := e.Origin.Server()
-	if !ok {
-		x.typos = append(x.typos, newTypoForm(e, "", name))
-		return
-	}
-	if e.Remote == "" { // where the prefix ends isn't known
-		return
-	}
-	for _, spelling := range []string{e.Remote, server + "_" + e.Remote, "mcp_" + server + "_" + e.Remote} {
-		k := key(spelling)
-		if !slices.Contains(x.byRemote[k], e) {
-			x.byRemote[k] = append(x.byRemote[k], e)
+func (e *Entry) forms() *forms {
+	e.formsOnce.Do(func() {
+		name := e.Spec.Name
+		f := &e.formsValue
+		f.key, f.pairs = key(name), pairs(name)
+		server, ok := e.Origin.Server()
+		if !ok {
+			f.typos = []typoForm{newTypoForm("", name)}
+			return
 		}
-	}
-	x.typos = append(x.typos, newTypoForm(e, "mcp_"+server, e.Remote), newTypoForm(e, server, e.Remote))
+		if e.Remote == "" { // where the prefix ends isn't known
+			return
+		}
+		for _, spelling := range []string{e.Remote, server + "_" + e.Remote, "mcp_" + server + "_" + e.Remote} {
+			if k := key(spelling); !slices.Contains(f.remotes, k) {
+				f.remotes = append(f.remotes, k)
+			}
+		}
+		f.typos = []typoForm{newTypoForm("mcp_"+server, e.Remote), newTypoForm(server, e.Remote)}
+	})
+	return &e.formsValue
 }
 
 // match gives the tools that a name may stand for, by the first way of reading it that finds any.
@@ -77,29 +92,23 @@ func (x *index) match(name string) (found []*Entry, how string) {
 	}
 	for _, s := range spellings {
 		letters, starts := spell(s)
-		for i := range x.typos {
-			f := &x.typos[i]
-			if !slices.Contains(found, f.entry) && f.fits(letters, starts) {
-				found = append(found, f.entry)
+		for _, e := range x.entries {
+			fits := func(f typoForm) bool { return f.fits(letters, starts) }
+			if slices.ContainsFunc(e.forms().typos, fits) && !slices.Contains(found, e) {
+				found = append(found, e)
 			}
 		}
 	}
 	return found, repairTypo
 }
 
-func (x *index) similar(name string, among []*Entry) []string {
+// similar gives the names of the tools that fit best.
+func similar(name string, among []*Entry) []string {
 	list := make([]candidate, len(among))
 	for i, e := range among {
-		p, ok := x.pairs[e]
-		if !ok { // the scope is of an older state
-			p = pairs(e.Spec.Name)
-		}
-		list[i] = candidate{e.Spec.Name, p}
+		list[i] = candidate{e.Spec.Name, e.forms().pairs}
 	}
-	if len(name) > maxRepair {
-		name = name[:maxRepair]
-	}
-	return nearest(unwrap(trim(name)), list, maxNear)
+	return nearest(unwrap(trim(name[:min(len(name), maxRepair)])), list, maxNear)
 }
 
 // spell gives the letters and digits of a name in lower case and, for each, whether a word begins with it.
@@ -119,14 +128,14 @@ func spell(name string) (letters []rune, starts []bool) {
 	return letters, starts
 }
 
-func newTypoForm(e *Entry, prefix, rest string) typoForm {
-	f := typoForm{entry: e, prefix: fold1(prefix)}
+func newTypoForm(prefix, rest string) typoForm {
+	f := typoForm{prefix: fold1(prefix)}
 	f.rest, f.starts = spell(rest)
 	return f
 }
 
 // fits reports whether a spelling is the form with one letter missing, added or swapped with its neighbour.
-func (f *typoForm) fits(letters []rune, starts []bool) bool {
+func (f typoForm) fits(letters []rune, starts []bool) bool {
 	n := len(f.prefix) // of one byte per letter, or it is no prefix of a registered name
 	if len(letters) < n || string(letters[:min(n, len(letters))]) != f.prefix {
 		return false
@@ -148,7 +157,7 @@ func (f *typoForm) fits(letters []rune, starts []bool) bool {
 }
 
 // missing: i is the last place where the lost letter can have been; in a run of equal letters it may be an earlier one's.
-func (f *typoForm) missing(got []rune, i int) bool {
+func (f typoForm) missing(got []rune, i int) bool {
 	if !slices.Equal(got[i:], f.rest[i+1:]) || !isLetter(f.rest[i]) {
 		return false
 	}
@@ -161,7 +170,7 @@ func (f *typoForm) missing(got []rune, i int) bool {
 }
 
 // added: a letter before the first one of a word is that word's first letter, unless the spelling shows that it ends the word before.
-func (f *typoForm) added(got []rune, gotStarts []bool, i int) bool {
+func (f typoForm) added(got []rune, gotStarts []bool, i int) bool {
 	if !slices.Equal(got[i+1:], f.rest[i:]) || !isLetter(got[i]) {
 		return false
 	}
@@ -174,7 +183,7 @@ func (f *typoForm) added(got []rune, gotStarts []bool, i int) bool {
 	return false
 }
 
-func (f *typoForm) swapped(got []rune, i int) bool {
+func (f typoForm) swapped(got []rune, i int) bool {
 	if i+1 >= len(got) || f.starts[i] || f.starts[i+1] || !isLetter(f.rest[i]) || !isLetter(f.rest[i+1]) {
 		return false
 	}

@@ -71,7 +71,7 @@ func (r *Registry) Repair(name string, scope *Scope) Resolution {
 	}
 	res := Resolution{Name: clip(name)}
 	offered := scope.offeredNow()
-	res.Similar = snap.index().similar(name, offered)
+	res.Similar = similar(name, offered)
 	if len(offered) <= maxListed {
 		for _, e := range offered {
 			res.Offered = append(res.Offered, e.Spec.Name)
@@ -83,7 +83,7 @@ func (r *Registry) Repair(name string, scope *Scope) Resolution {
 func settled(e *Entry, scope *Scope, how string) Resolution {
 	name := e.Spec.Name
 	if !scope.Has(name) {
-		return Resolution{Name: name, Hidden: name, Reason: scope.Reason(name), Repair: ""}
+		return Resolution{Name: name, Hidden: name, Reason: scope.Reason(name)}
 	}
 	return Resolution{Entry: e, Name: name, Repair: how}
 }
