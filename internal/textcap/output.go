@@ -66,6 +66,10 @@ func (o *Output) Result() Result {
 // secrets that go over a line end are known ones, which are shorter.
 const reach = 96 << 10
 
+// batch is how many times the text that is kept is gathered before all but that is passed over: the kept part is redacted
+// each time. With the defaults it comes to 2.5 MB.
+const batch = 8
+
 // lateRedactor lets text through a redactor to a Collector, at once as long as all of it counts, and afterwards only
 // when it must: it keeps the last lines as they came, passes over the ones before, and redacts what is left at the end.
 type lateRedactor struct {
@@ -102,18 +106,19 @@ func (l *lateRedactor) Write(p []byte) (int, error) {
 		return n, err
 	}
 	l.raw = append(l.raw, p...)
-	if len(l.raw) < 3*l.keep {
+	if len(l.raw) < batch*l.keep {
 		return len(p), nil
 	}
 	return len(p), l.pass()
 }
 
-// pass goes over the lines too far back to be shown. A line too long to begin anew behind is redacted as it stands, and
-// so are the first lines, as the redactor may hold the start of something.
+// pass goes over the lines too far back to be shown. When there is no line end to begin anew behind, or what follows it
+// is for the most part secret, all is redacted as it stands; so are the first lines, as the redactor may hold the start
+// of something.
 func (l *lateRedactor) pass() error {
 	end := 1 + bytes.LastIndexByte(l.raw[:len(l.raw)-l.keep], '\n')
 	switch {
-	case end == 0:
+	case end == 0 || !l.enough(l.raw[end:]):
 		return l.settle()
 	case l.anew:
 		l.dst.skip(l.raw[:end])
@@ -127,17 +132,43 @@ func (l *lateRedactor) pass() error {
 	return nil
 }
 
+// leadOf returns how much of the text behind lines that were passed over must not be shown.
+func leadOf(raw []byte) int {
+	lead := reach
+	if i := bytes.IndexByte(raw[reach:2*reach], '\n'); i >= 0 {
+		return lead + i + 1
+	}
+	for !utf8.RuneStart(raw[lead]) {
+		lead++
+	}
+	return lead
+}
+
+// enough reports whether raw, redacted, fills the tail.
+func (l *lateRedactor) enough(raw []byte) bool {
+	var shown counter
+	w := l.opts.redactor(&shown)
+	lead := leadOf(raw)
+	_, _ = w.Write(raw[:lead]) // a counter doesn't fail
+	shown = counter{}
+	_, _ = w.Write(raw[lead:])
+	return l.dst.units(Counts(shown)) >= int64(l.dst.opts.Limit-l.dst.headLimit)
+}
+
+// counter counts what is written to it.
+type counter Counts
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.Bytes += int64(len(p))
+	c.Chars += int64(chars(p))
+	return len(p), nil
+}
+
 // settle redacts all that is kept. Behind lines that were passed over nothing is shown until whatever may have begun in
 // them has ended.
 func (l *lateRedactor) settle() error {
 	if l.anew {
-		lead := reach
-		if i := bytes.IndexByte(l.raw[reach:2*reach], '\n'); i >= 0 {
-			lead += i + 1
-		}
-		for !utf8.RuneStart(l.raw[lead]) {
-			lead++
-		}
+		lead := leadOf(l.raw)
 		l.redact = l.opts.redactor((*lateOutlet)(l))
 		l.mute = true
 		_, err := l.redact.Write(l.raw[:lead])
