@@ -27,7 +27,7 @@ type Text struct {
 	Raw     json.RawMessage
 	Aliases map[string]string // other spellings of root parameters
 	Limits  Limits
-	// Definition is what the model was shown, if its dialect may have renamed properties.
+	// Definition is what the model was shown, if its dialect may have rewritten it.
 	Definition schema.Definition
 }
 
@@ -37,7 +37,7 @@ func PrepareText(c *schema.Compiled, t Text) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, err
 	}
-	if t.Definition.Renamed() {
+	if t.Definition.Rewritten() {
 		d.Object = c.Restore(t.Definition, d.Object)
 		d.Raw = nil
 	}

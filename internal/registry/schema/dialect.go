@@ -25,8 +25,10 @@ type rules struct {
 	envelope func(d Definition) any
 	// own: the tool's own schema goes out as it is.
 	own bool
-	// node rewrites the canonical schema; nil: only what all dialects need.
+	// node rewrites the canonical schema.
 	node func(root map[string]any)
+	// texts: a value of any type is asked for as JSON text.
+	texts bool
 	// property reports names that the API takes; nil: it takes any.
 	property func(name string) bool
 	// omitEmpty leaves parameters out if the tool takes none.
@@ -54,8 +56,8 @@ const (
 var dialects = map[Dialect]rules{
 	OpenAI:           {envelope: openAIEnvelope, node: fillItems, strict: true},
 	Anthropic:        {envelope: anthropicEnvelope, node: fillItems, property: anthropicName, strict: true},
-	Gemini:           {envelope: plainEnvelope, node: geminiRoot, property: geminiName, omitEmpty: true},
-	GeminiCompatible: {envelope: openAIEnvelope, node: geminiRoot, property: geminiName, omitEmpty: true},
+	Gemini:           {envelope: plainEnvelope, node: geminiRoot, texts: true, property: geminiName, omitEmpty: true},
+	GeminiCompatible: {envelope: openAIEnvelope, node: geminiRoot, texts: true, property: geminiName, omitEmpty: true},
 	MCP:              {envelope: mcpEnvelope, own: true},
 }
 
@@ -68,6 +70,7 @@ type Definition struct {
 	Strict            bool            // strict was asked for and the tool can be expressed so
 
 	renames renames
+	texts   bool // some value of any type is asked for as JSON text
 }
 
 func openAIEnvelope(d Definition) any {
@@ -133,6 +136,7 @@ func (c *Compiled) define(d Dialect, s Strictness) (Definition, error) {
 		def.Description = joinRemark(def.Description, liftRoot(root))
 		r.node(root)
 		def.renames = renameProperties(root, r)
+		def.texts = r.texts && asksForText(root)
 		if s == Strict && r.strict {
 			if strict, ok := strictly(root); ok {
 				root, def.Strict = strict, true

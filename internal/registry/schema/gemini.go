@@ -3,6 +3,7 @@ package schema
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 const (
@@ -57,6 +58,18 @@ func free(m map[string]any, what string) map[string]any {
 	return out
 }
 
+// asksForText reports whether any value of any type is asked for as text.
+func asksForText(root map[string]any) bool {
+	found := false
+	everyNode(root, func(m map[string]any) {
+		d, _ := m["description"].(string)
+		found = found || m["type"] == "string" && strings.HasSuffix(d, "Give "+anyValue+" written as JSON text.")
+	})
+	return found
+}
+
+const anyValue = "any value"
+
 // node rewrites one node. seen are the definitions being written out around it.
 func (g *geminiWriter) node(m map[string]any, seen []string, isRoot bool) map[string]any {
 	g.nodes++
@@ -77,7 +90,7 @@ func (g *geminiWriter) node(m map[string]any, seen []string, isRoot bool) map[st
 	}
 	if m["type"] == nil && m["anyOf"] == nil {
 		describe(m, restate(m, append(geminiRestates, "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")...))
-		return free(m, "any value")
+		return free(m, anyValue)
 	}
 	describe(m, restate(m, geminiRestates...))
 	for k := range m {

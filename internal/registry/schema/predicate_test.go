@@ -23,6 +23,9 @@ func (c *checker) fault(path, format string, args ...any) {
 }
 
 var (
+	anthropicNames = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	geminiNames    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
 	childOne  = []string{"items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
 	childMap  = []string{"properties", "patternProperties", "$defs", "dependentSchemas"}
 	childList = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
@@ -61,9 +64,9 @@ func (c *checker) node(path string, v any, inherited []string) {
 	c.common(path, m, inherited)
 	switch c.dialect {
 	case schema.Anthropic:
-		c.names(path, m, regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`))
+		c.names(path, m, anthropicNames)
 	case schema.Gemini, schema.GeminiCompatible:
-		c.names(path, m, regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`))
+		c.names(path, m, geminiNames)
 		c.geminiNode(path, m)
 	}
 	props, _ := m["properties"].(map[string]any)

@@ -112,8 +112,8 @@ func renameList(v any, forth map[string]string) any {
 	return out
 }
 
-// Renamed reports whether the dialect shows any property under another name.
-func (d Definition) Renamed() bool { return len(d.renames) > 0 }
+// Rewritten reports whether arguments written to this definition must go through [Compiled.Restore] before anything else reads them.
+func (d Definition) Rewritten() bool { return len(d.renames) > 0 || d.texts }
 
 // Original gives the tool's own name of a property that the dialect shows as name.
 func (d Definition) Original(name string) string {
@@ -123,48 +123,79 @@ func (d Definition) Original(name string) string {
 	return name
 }
 
-// Restore gives decoded arguments with every property under its own name again. A key is renamed only where the tool's schema declares the
-// original and not the key itself, so free-form data passes untouched. The argument is not changed; without renames it is returned as it is.
+// Restore gives decoded arguments as the tool's own schema has them: every property under its own name, and a value that the dialect asked to be
+// written as JSON text read out of it. A key is renamed only where the tool's schema declares the original and not the key itself, so free-form data
+// passes untouched. The argument is not changed; if there is nothing to restore it is returned as it is.
 func (c *Compiled) Restore(d Definition, args map[string]any) map[string]any {
-	if len(d.renames) == 0 {
+	if !d.Rewritten() {
 		return args
 	}
-	out, _ := restore(d.renames, []*Node{c.root()}, args).(map[string]any)
+	out, _ := restorer{d.renames, d.texts}.value([]*Node{c.root()}, args).(map[string]any)
 	return out
 }
 
-func restore(back renames, nodes []*Node, v any) any {
+type restorer struct {
+	back  renames
+	texts bool
+}
+
+func (r restorer) value(nodes []*Node, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		nodes = spread(nodes, nil)
 		out := make(map[string]any, len(v))
 		for key, e := range v {
 			own := key
-			if orig, ok := back[key]; ok && declares(nodes, orig) && !declares(nodes, key) {
+			if orig, ok := r.back[key]; ok && declares(nodes, orig) && !declares(nodes, key) {
 				if _, both := v[orig]; !both {
 					own = orig
 				}
 			}
-			out[own] = restore(back, propertyNodes(nodes, own), e)
+			out[own] = r.member(nodes, own, e)
 		}
 		return out
 	case []any:
 		nodes = spread(nodes, nil)
 		out := make([]any, len(v))
 		for i, e := range v {
-			var items []*Node
-			for _, n := range nodes {
-				if i < len(n.Prefix) {
-					items = append(items, n.Prefix[i])
-				} else if n.Items != nil {
-					items = append(items, n.Items)
-				}
-			}
-			out[i] = restore(back, items, e)
+			out[i] = r.value(itemNodes(nodes, i), e)
 		}
 		return out
 	}
 	return v
+}
+
+func (r restorer) member(nodes []*Node, name string, v any) any {
+	parts := propertyNodes(nodes, name)
+	if text, ok := v.(string); ok && r.texts && declares(nodes, name) && untyped(parts) {
+		if read, err := parseTree([]byte(text)); err == nil && read != nil {
+			return read
+		}
+		return v // not written as asked, so it is the text that was meant
+	}
+	return r.value(parts, v)
+}
+
+// untyped reports that nothing says of what type a value is.
+func untyped(nodes []*Node) bool {
+	for _, n := range spread(nodes, nil) {
+		if n.Types != 0 || n.Enum != nil || n.Const != nil || n.Never {
+			return false
+		}
+	}
+	return true
+}
+
+func itemNodes(nodes []*Node, i int) []*Node {
+	var items []*Node
+	for _, n := range nodes {
+		if i < len(n.Prefix) {
+			items = append(items, n.Prefix[i])
+		} else if n.Items != nil {
+			items = append(items, n.Items)
+		}
+	}
+	return items
 }
 
 // spread lists nodes with everything that applies to the same value.

@@ -174,7 +174,7 @@ func TestRestore_RenamedPropertiesComeBack(t *testing.T) {
 	c := compile(t, `{"type":"object","properties":{"a b":{"type":"string"},"a_b":{"type":"string"},"":{"type":"integer"},"1st":{"type":"array","items":{"type":"object","properties":{"é":{"type":"string"}},"required":["é"]}},
 		"free":{"type":"object","properties":{"k":{"type":"string"}}},"tree":{"$ref":"#/$defs/T"}},"required":["a b"],"$defs":{"T":{"type":"object","properties":{"x.y":{"$ref":"#/$defs/T"}}}}}`)
 	def := definition(t, c, schema.Gemini)
-	if !def.Renamed() || !strings.Contains(string(def.Parameters), `"required":["a_b_2"]`) {
+	if !def.Rewritten() || !strings.Contains(string(def.Parameters), `"required":["a_b_2"]`) {
 		t.Fatalf("parameters %s", def.Parameters)
 	}
 	in := map[string]any{"a_b_2": "x", "a_b": "y", "_": 1, "_1st": []any{map[string]any{"_": "e"}}, "free": map[string]any{"a_b_2": "data"}, "tree": map[string]any{"x_y": map[string]any{"x_y": nil}}}
@@ -192,7 +192,7 @@ func TestRestore_RenamedPropertiesComeBack(t *testing.T) {
 			t.Errorf("%q leads back to %q, which nobody declared", name, orig)
 		}
 	}
-	if plain := definition(t, c, schema.OpenAI); plain.Renamed() || string(mustEncode(t, c.Restore(plain, in))) != string(mustEncode(t, in)) {
+	if plain := definition(t, c, schema.OpenAI); plain.Rewritten() || string(mustEncode(t, c.Restore(plain, in))) != string(mustEncode(t, in)) {
 		t.Error("a dialect that takes any name renamed something")
 	}
 }
@@ -204,6 +204,23 @@ func mustEncode(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// DEF-12: Gemini takes no schema without a type, so such a value is asked for as text and read out of it again; texts elsewhere stay texts.
+func TestRestore_ValuesOfAnyTypeAreReadOutOfTheirText(t *testing.T) {
+	c := compile(t, `{"type":"object","properties":{"any":{},"text":{"type":"string"},"list":{"type":"array"},"choice":{"enum":["1",2]},"ref":{"$ref":"#/$defs/s"}},"$defs":{"s":{"type":"string"}}}`)
+	def := definition(t, c, schema.Gemini)
+	for in, want := range map[string]string{
+		`{"any":"{\"k\":[1]}"}`: `{"any":{"k":[1]}}`, `{"any":"\"x\""}`: `{"any":"x"}`, `{"any":"5"}`: `{"any":5}`, `{"any":"plain words"}`: `{"any":"plain words"}`, `{"any":7}`: `{"any":7}`,
+		`{"text":"5"}`: `{"text":"5"}`, `{"list":["5"]}`: `{"list":["5"]}`, `{"choice":"1"}`: `{"choice":"1"}`, `{"ref":"5"}`: `{"ref":"5"}`, `{"other":"5"}`: `{"other":"5"}`,
+	} {
+		if got := string(mustEncode(t, c.Restore(def, tree(t, []byte(in))))); got != want {
+			t.Errorf("%s restored to %s, want %s", in, got, want)
+		}
+	}
+	if definition(t, c, schema.Anthropic).Rewritten() {
+		t.Error("Anthropic takes any schema")
+	}
 }
 
 // DEF-15.
