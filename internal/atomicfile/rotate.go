@@ -186,3 +186,13 @@ func (r *Rotating) shift() error {
 }
 
 func (r *Rotating) nth(i int) string { return r.Path + "." + strconv.Itoa(i) }
+
+// linked reports whether f is still what path names.
+func linked(f *os.File, path string) bool {
+	here, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(here, there)
+}

@@ -39,13 +39,3 @@ func keepOwner(f *os.File, old fs.FileInfo) bool {
 	_ = f.Chown(-1, int(want.Gid)) // who may not give a file away may still keep its group
 	return false
 }
-
-// linked reports whether f is still what path names.
-func linked(f *os.File, path string) bool {
-	here, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(here, there)
-}

@@ -22,13 +22,3 @@ func rename(from, to string) error {
 func syncDir(string) {} // Windows can't sync a directory
 
 func keepOwner(*os.File, fs.FileInfo) bool { return true } // inherited from the directory
-
-// linked reports whether f is still what path names.
-func linked(f *os.File, path string) bool {
-	here, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(here, there)
-}
