@@ -47,8 +47,7 @@ func (g *gate) serve(ctx context.Context, r rpc.Request) rpc.Answer {
 	if a, refused := g.notAllowed(r); refused {
 		return a
 	}
-	key := sameAct(r)
-	n, a, refused := g.take(r, key)
+	n, a, refused := g.take(r)
 	if refused {
 		return a
 	}
@@ -63,6 +62,7 @@ func (g *gate) serve(ctx context.Context, r rpc.Request) rpc.Answer {
 	}
 	if res.Status == tool.StatusDenied {
 		a = markDenied(a)
+		key := sameAct(r)
 		g.mu.Lock()
 		g.denied[key] = a
 		g.mu.Unlock()
@@ -96,7 +96,7 @@ func (g *gate) canCall() string {
 }
 
 // take counts a call and gives its number, or refuses it; of calls that race for the last place exactly one gets it.
-func (g *gate) take(r rpc.Request, key [sha256.Size]byte) (n int, a rpc.Answer, refused bool) {
+func (g *gate) take(r rpc.Request) (n int, a rpc.Answer, refused bool) {
 	param := terminalOnly(r)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,8 +108,10 @@ func (g *gate) take(r rpc.Request, key [sha256.Size]byte) (n int, a rpc.Answer, 
 		return 0, refuse(typeTerminalOnly, "%s is not available in scripts: terminal is foreground only here. The command did not run; "+
 			"call the terminal tool outside of the script for it.", param), true
 	}
-	if a, ok := g.denied[key]; ok {
-		return 0, a, true
+	if len(g.denied) > 0 {
+		if a, ok := g.denied[sameAct(r)]; ok {
+			return 0, a, true
+		}
 	}
 	g.made++
 	g.open++
@@ -147,7 +149,7 @@ func terminalOnly(r rpc.Request) string {
 	}
 	for name := range args {
 		for _, p := range stub.TerminalOnly {
-			if folded(name) == folded(p) {
+			if sameName(name, p) {
 				return p
 			}
 		}
@@ -159,8 +161,24 @@ func hasParam(f stub.Function, name string) bool {
 	return slices.ContainsFunc(f.Params, func(p stub.Param) bool { return p.Name == name })
 }
 
-func folded(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+// sameName compares names of parameters as the door does when it mends them: without case and separators.
+func sameName(a, b string) bool {
+	i, j := 0, 0
+	for {
+		for i < len(a) && strings.IndexByte("_- ", a[i]) >= 0 {
+			i++
+		}
+		for j < len(b) && b[j] == '_' {
+			j++
+		}
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		if a[i]|0x20 != b[j] {
+			return false
+		}
+		i, j = i+1, j+1
+	}
 }
 
 // sameAct identifies what a request does: for a command where it runs, whatever time it is given.

@@ -30,14 +30,14 @@ var systemPython = sync.OnceValues(func() (python.Interpreter, error) {
 // fixture is a session with a runner.
 type fixture struct {
 	*scripttest.Host
-	t      *testing.T
+	t      testing.TB
 	runner *script.Runner
 	config *script.Config
 	dir    string
 	home   string
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	py, err := systemPython()
 	if err != nil {

@@ -62,3 +62,6 @@ func (r *Runner) dropOrigin(callID string) {
 	defer r.mu.Unlock()
 	delete(r.origins, callID)
 }
+
+// ToolName is the name of the tool that runs scripts. `hermes exec` calls it.
+const ToolName = "execute_code"

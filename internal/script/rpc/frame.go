@@ -2,7 +2,6 @@
 package rpc
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -68,6 +67,8 @@ func readBody(r io.Reader, n int) ([]byte, error) {
 type hello struct {
 	V     int    `json:"v"`
 	Token string `json:"token"`
+	// Serial promises that each request waits for the answer to the one before.
+	Serial bool `json:"serial"`
 }
 
 // Request is one call as it stands on the wire.
@@ -83,37 +84,6 @@ type Request struct {
 
 // maxID keeps ids exact in every JSON reader.
 const maxID = 1 << 53
-
-// ParseRequest reads one request. What is no request at all is ErrMalformed.
-func ParseRequest(frame []byte) (Request, error) {
-	var w struct {
-		ID     *uint64         `json:"id"`
-		Tool   *string         `json:"tool"`
-		Args   json.RawMessage `json:"args"`
-		Line   int             `json:"line"`
-		Cancel *uint64         `json:"cancel"`
-	}
-	if first := bytes.TrimLeft(frame, " \t\r\n"); len(first) == 0 || first[0] != '{' {
-		return Request{}, fmt.Errorf("%w: not an object", ErrMalformed)
-	}
-	if err := json.Unmarshal(frame, &w); err != nil {
-		return Request{}, fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	if w.Cancel != nil {
-		return Request{Cancel: *w.Cancel}, nil
-	}
-	if w.ID == nil || w.Tool == nil {
-		return Request{}, fmt.Errorf("%w: id and tool are required", ErrMalformed)
-	}
-	if *w.ID == 0 || *w.ID > maxID {
-		return Request{}, fmt.Errorf("%w: id %d is out of range", ErrMalformed, *w.ID)
-	}
-	r := Request{ID: *w.ID, Tool: *w.Tool, Line: max(w.Line, 0)}
-	if args := bytes.TrimSpace(w.Args); len(args) > 0 && args[0] == '{' {
-		r.Args = args
-	}
-	return r, nil
-}
 
 // Answer is what becomes of a request. Result is well-formed JSON and travels as it is.
 type Answer struct {

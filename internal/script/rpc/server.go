@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -88,6 +89,7 @@ func Listen(ctx context.Context, path string, h Handler, o Options) (*Server, er
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.places = make(chan struct{}, s.o.Parallel)
 	s.wg.Go(s.accept)
+	s.wg.Go(s.relieve)
 	return s, nil
 }
 
@@ -148,7 +150,7 @@ func (s *Server) admit(nc *net.UnixConn) error {
 			return context.Cause(s.ctx)
 		}
 		if len(s.conns) < s.o.Connections {
-			c := &conn{s: s, net: nc, open: map[uint64]context.CancelFunc{}, idleSince: time.Now()}
+			c := &conn{s: s, net: nc, r: bufio.NewReaderSize(nc, 64<<10), ended: make(chan error, 1), open: map[uint64]context.CancelFunc{}, idleSince: time.Now()}
 			c.ctx, c.cancel = context.WithCancelCause(s.ctx)
 			s.conns[c] = struct{}{}
 			s.wg.Go(c.serve)
@@ -195,25 +197,33 @@ func (s *Server) drop(c *conn) {
 type conn struct {
 	s      *Server
 	net    *net.UnixConn
+	r      *bufio.Reader // of whoever reads
+	ended  chan error    // how reading ended
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	calls  sync.WaitGroup
 
-	lastID uint64 // the reader's own
+	lastID uint64 // of whoever reads
 
 	writing sync.Mutex
 
 	mu        sync.Mutex
 	open      map[uint64]context.CancelFunc
 	greeted   bool // the token has come
+	serial    bool // it sends a request only after the answer to the one before
 	reading   bool // a frame has begun to arrive
 	dismissed bool
 	idleSince time.Time
+	inline    time.Time // since when the reader answers a call; zero = it reads
 }
 
 func (c *conn) serve() {
 	defer c.s.drop(c)
-	err := c.read()
+	err := c.greet()
+	if err == nil {
+		c.calls.Go(c.read)
+		err = <-c.ended
+	}
 	// The calls of a connection that has gone are of no use to anyone.
 	cause := context.Cause(c.s.ctx)
 	if cause == nil {
@@ -227,48 +237,114 @@ func (c *conn) serve() {
 	}
 }
 
-// read takes requests until the connection ends. A nil error is an orderly end.
-func (c *conn) read() error {
+// greet sees who is there.
+func (c *conn) greet() error {
 	if err := sameUser(c.net); err != nil {
 		return err
 	}
-	r := bufio.NewReaderSize(c.net, 64<<10)
-	if err := c.hello(r); err != nil {
-		return err
-	}
+	return c.hello()
+}
+
+// read takes requests until the connection ends, or until a request takes so long that somebody else reads on.
+func (c *conn) read() {
 	for {
-		if _, err := r.Peek(1); err != nil {
-			return nil
-		}
-		if !c.begin() {
-			return nil
-		}
-		frame, err := ReadFrame(r, c.s.o.MaxMessage)
-		if err != nil {
-			return fmt.Errorf("read a request: %w", err)
-		}
-		req, err := ParseRequest(frame)
-		if err != nil {
-			return err
-		}
-		if req.Cancel != 0 {
-			c.giveUp(req.Cancel)
-			c.settle()
+		req, err := c.next()
+		if err == nil && req.ID == 0 {
 			continue
 		}
-		if req.ID <= c.lastID {
-			return fmt.Errorf("%w: id %d came again or out of order", ErrMalformed, req.ID)
+		if err == nil {
+			select {
+			case c.s.places <- struct{}{}: // until there is one nothing more is read
+			case <-c.ctx.Done():
+				err = io.EOF
+			}
 		}
-		c.lastID = req.ID
-		if err := c.start(req); err != nil {
-			return err
+		if err != nil {
+			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				err = nil
+			}
+			c.ended <- err
+			return
+		}
+		ctx, cancel := context.WithCancel(c.ctx)
+		c.mu.Lock()
+		c.open[req.ID] = cancel
+		c.reading = false
+		c.mu.Unlock()
+		if !c.serial || c.r.Buffered() > 0 {
+			c.calls.Go(func() { c.handle(ctx, cancel, req) })
+			continue
+		}
+		// Who waits for each answer in turn is answered here and now: to wake another goroutine for it would cost more than a small
+		// call does. When a call takes long, reading goes on beside it.
+		c.mu.Lock()
+		c.inline = time.Now()
+		c.mu.Unlock()
+		c.handle(ctx, cancel, req)
+		c.mu.Lock()
+		mine := !c.inline.IsZero()
+		c.inline = time.Time{}
+		c.mu.Unlock()
+		if !mine {
+			return
 		}
 	}
 }
 
-func (c *conn) hello(r *bufio.Reader) error {
+// handOver is how long a call may hold up its connection's reader, and so how late the end of a connection may be noticed.
+const handOver = 20 * time.Millisecond
+
+// relieve lets somebody else read where a call takes long.
+func (s *Server) relieve() {
+	t := time.NewTicker(handOver)
+	defer t.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case now := <-t.C:
+			s.mu.Lock()
+			for c := range s.conns {
+				c.mu.Lock()
+				if !c.inline.IsZero() && now.Sub(c.inline) > handOver {
+					c.inline = time.Time{}
+					c.calls.Go(c.read)
+				}
+				c.mu.Unlock()
+			}
+			s.mu.Unlock()
+		}
+	}
+}
+
+// next reads the next request. One without an id was dealt with; io.EOF is an orderly end.
+func (c *conn) next() (Request, error) {
+	if _, err := c.r.Peek(1); err != nil || !c.begin() {
+		return Request{}, io.EOF
+	}
+	frame, err := ReadFrame(c.r, c.s.o.MaxMessage)
+	if err != nil {
+		return Request{}, fmt.Errorf("read a request: %w", err)
+	}
+	req, err := ParseRequest(frame)
+	if err != nil {
+		return Request{}, err
+	}
+	if req.Cancel != 0 {
+		c.giveUp(req.Cancel)
+		c.settle()
+		return Request{}, nil
+	}
+	if req.ID <= c.lastID {
+		return Request{}, fmt.Errorf("%w: id %d came again or out of order", ErrMalformed, req.ID)
+	}
+	c.lastID = req.ID
+	return req, nil
+}
+
+func (c *conn) hello() error {
 	c.net.SetReadDeadline(time.Now().Add(c.s.o.HelloWait)) //nolint:errcheck // a closed connection fails in the read
-	frame, err := ReadFrame(r, maxFirst)
+	frame, err := ReadFrame(c.r, maxFirst)
 	if err != nil {
 		return fmt.Errorf("read the token: %w", err)
 	}
@@ -280,37 +356,24 @@ func (c *conn) hello(r *bufio.Reader) error {
 		return fmt.Errorf("%w: wrong token or version %d", ErrMalformed, h.V)
 	}
 	c.mu.Lock()
-	c.greeted = true
+	c.greeted, c.serial = true, h.Serial
 	c.mu.Unlock()
 	return c.net.SetReadDeadline(time.Time{})
 }
 
-// start runs a request beside the others, once a place is free: until then nothing more is read.
-func (c *conn) start(req Request) error {
-	select {
-	case c.s.places <- struct{}{}:
-	case <-c.ctx.Done():
-		return nil
-	}
-	ctx, cancel := context.WithCancel(c.ctx)
+// handle answers one request and gives its place back.
+func (c *conn) handle(ctx context.Context, cancel context.CancelFunc, req Request) {
+	answer := c.answer(ctx, req)
+	<-c.s.places
+	cancelled := ctx.Err() != nil
 	c.mu.Lock()
-	c.open[req.ID] = cancel
-	c.reading = false
+	delete(c.open, req.ID)
 	c.mu.Unlock()
-	c.calls.Go(func() {
-		answer := c.answer(ctx, req)
-		<-c.s.places
-		cancelled := ctx.Err() != nil
-		c.mu.Lock()
-		delete(c.open, req.ID)
-		c.mu.Unlock()
-		cancel()
-		if !cancelled {
-			c.write(answer)
-		}
-		c.settle()
-	})
-	return nil
+	cancel()
+	if !cancelled {
+		c.write(answer)
+	}
+	c.settle()
 }
 
 func (c *conn) answer(ctx context.Context, req Request) (frame []byte) {

@@ -194,7 +194,7 @@ class _Conn:
         request["id"] = self.id
         data = _frame(request)
         if self.id == 1:
-            data = _frame({"v": 1, "token": _COOKIE}) + data
+            data = _frame({"v": 1, "token": _COOKIE, "serial": True}) + data
         try:
             self.sock.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
