@@ -3,7 +3,6 @@ package arguments
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
@@ -214,6 +213,3 @@ func writeKeyAsIs(b interface{ WriteString(string) (int, error) }, v any) {
 		b.WriteString(cut(fmt.Sprint(v), maxPreview))
 	}
 }
-
-// Repaired reports whether the text had to be repaired in the named way.
-func (p Prepared) Repaired(what string) bool { return slices.Contains(p.Repairs, what) }

@@ -42,9 +42,8 @@ func modernise(m map[string]any) {
 			delete(m, kw)
 		}
 	}
-	if req, ok := m["required"].(bool); ok {
-		delete(m, "required")
-		_ = req // read by the caller: it belongs to the parent
+	if _, ok := m["required"].(bool); ok {
+		delete(m, "required") // it speaks of the parent's property, and the caller has read it
 	}
 }
 
