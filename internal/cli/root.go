@@ -127,7 +127,7 @@ func (a *app) root() *cobra.Command {
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more on stderr")
 	f.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.enter() }
-	root.AddCommand(a.exec(), a.tools(), a.toolsets(), a.configure(), a.doctor(), a.version(), a.resident())
+	root.AddCommand(a.exec(), a.tools(), a.toolsets(), a.configure(), a.doctor(), a.version(), a.bench(), a.resident())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	strict(root)
 	return root

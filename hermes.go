@@ -1,0 +1,209 @@
+// Package hermes is the tool runtime for LLM agents, as a library: everything between a model's tool call and the JSON string that
+// goes back to it.
+//
+//	rt, err := hermes.New(hermes.Options{}).Open(ctx)
+//	defer rt.Close(ctx)
+//	defs, err := rt.Definitions(ctx, hermes.Request{Enabled: []string{"terminal"}})
+//	results := rt.CallBatch(ctx, calls)
+//
+// Which tools, backends and channels there are is decided by what is linked in: import
+// github.com/hermes-runtime/hermes/toolset/all and backend/all for everything, or single packages of them.
+package hermes
+
+//go:generate go run ./internal/gen/discover
+//go:generate go run ./internal/gen/reference
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
+	"github.com/hermes-runtime/hermes/internal/runtime"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// Options makes a runtime. The zero value works: the process's environment, ~/.hermes, the tools that are linked in, nobody who
+// can answer a question.
+type Options struct {
+	Home       string        // HERMES_HOME; "" = the variable, else ~/.hermes
+	ConfigFile string        // "" = config.yaml in Home
+	Dir        string        // directory that sessions start in; "" = as configured
+	Table      *tool.Table   // built-in tools; nil = those that are linked in
+	Tools      []tool.Tool   // tools of your own; they win over built-in ones of the same name
+	Hooks      []Hook        // asked in this order
+	Asker      channel.Asker // reaches the person who may approve; nil = what needs approval is refused
+	Environ    []string      // variables of the host, "name=value"; nil = the process's
+	Log        *slog.Logger  // nil = nothing is logged
+	Progress   io.Writer     // lines for a person who waits; nil = none
+	YesTo      []string      // keys of findings that are approved in advance, in every session
+}
+
+// Hooks look at, change or stop calls; see the fields of Hook.
+type (
+	Hook           = hook.Hook     // a set of functions, one for each point
+	HookCall       = hook.Call     // what PreToolCall is told
+	HookDone       = hook.Done     // what the hooks behind a call are told
+	HookVerdict    = hook.Verdict  // what PreToolCall answers
+	HookAction     = hook.Action   // NoObjection, Ask or Block
+	HookApproval   = hook.Approval // what the hooks around an approval are told
+	HookTerminal   = hook.Terminal // what TransformTerminalOutput is told
+	HookErrorMeans = hook.OnError  // Closed or Open
+)
+
+// The actions of a HookVerdict, and what a failing hook means.
+const (
+	NoObjection = hook.NoObjection
+	Ask         = hook.Ask
+	Block       = hook.Block
+	Closed      = hook.Closed
+	Open        = hook.Open
+)
+
+// Dialect is the form that definitions take.
+type Dialect = schema.Dialect
+
+// The dialects.
+const (
+	OpenAI    = schema.OpenAI
+	Anthropic = schema.Anthropic
+	Gemini    = schema.Gemini
+	MCP       = schema.MCP
+)
+
+// Request says which tools a model is offered.
+type Request struct {
+	Enabled  []string // toolsets or tools; nil = all, empty = none
+	Disabled []string // taken out again
+	Dialect  Dialect  // "" = OpenAI
+}
+
+// Runtime is a tool runtime. It is safe for concurrent use.
+type Runtime struct {
+	options Options
+	inner   *runtime.Runtime
+	session *runtime.Session
+}
+
+// New prepares a runtime. It reads and starts nothing.
+func New(o Options) *Runtime { return &Runtime{options: o} }
+
+// Open reads the configuration and builds the runtime. A file that can't be read is an error; a single bad value is a Problem and
+// its default holds. It returns its receiver.
+func (r *Runtime) Open(ctx context.Context) (*Runtime, error) {
+	o := r.options
+	inner, err := runtime.Open(ctx, runtime.Options{
+		Home: o.Home, ConfigFile: o.ConfigFile, Dir: o.Dir, Tools: o.Table, Embedded: o.Tools, Hooks: o.Hooks, Asker: o.Asker,
+		Environ: o.Environ, Log: o.Log, Progress: o.Progress, GuardArgv: guardArgv(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.inner = inner
+	r.session = inner.Session(runtime.SessionOptions{Caller: tool.CallerAPI, YesTo: o.YesTo})
+	return r, nil
+}
+
+// Problems are the faults found in the configuration and among the tools.
+func (r *Runtime) Problems() []error { return r.inner.Problems() }
+
+// Definitions is what a model is offered, as one JSON array of the dialect. It is byte-identical for equal inputs.
+func (r *Runtime) Definitions(ctx context.Context, q Request) (string, error) {
+	s := r.session
+	if q.Enabled != nil || q.Disabled != nil {
+		s = r.inner.Session(runtime.SessionOptions{Enabled: q.Enabled, Disabled: q.Disabled})
+		defer func() { _ = s.Close(context.WithoutCancel(ctx)) }()
+	}
+	defs, err := s.Definitions(ctx, q.Dialect)
+	return defs.Body, err
+}
+
+// Call makes one call and returns its one answer. It returns within the interrupt grace (3 s) of the end of ctx.
+func (r *Runtime) Call(ctx context.Context, c tool.Request) tool.Result {
+	return r.session.Call(ctx, c)
+}
+
+// CallBatch makes the calls of one model turn: those that don't conflict run side by side, results come in the order of calls.
+func (r *Runtime) CallBatch(ctx context.Context, calls []tool.Request) []tool.Result {
+	return r.session.CallBatch(ctx, calls)
+}
+
+// Session is one conversation with tools, directory, variables and approvals of its own.
+type Session struct{ inner *runtime.Session }
+
+// SessionOptions makes a Session.
+type SessionOptions struct {
+	ID       string        // "" = made up
+	Task     string        // "" = the session's id
+	Enabled  []string      // toolsets or tools; nil = all, empty = none
+	Disabled []string      // taken out again
+	Asker    channel.Asker // nil = the runtime's
+	YesTo    []string      // keys of findings that are approved in advance
+}
+
+// NewSession begins a conversation. Close it.
+func (r *Runtime) NewSession(o SessionOptions) *Session {
+	return &Session{r.inner.Session(runtime.SessionOptions{
+		ID: o.ID, Task: o.Task, Caller: tool.CallerAPI, Enabled: o.Enabled, Disabled: o.Disabled, Asker: o.Asker, YesTo: o.YesTo,
+	})}
+}
+
+// Definitions is what a model is offered in this session.
+func (s *Session) Definitions(ctx context.Context, d Dialect) (string, error) {
+	defs, err := s.inner.Definitions(ctx, d)
+	return defs.Body, err
+}
+
+// Call makes one call; see Runtime.Call.
+func (s *Session) Call(ctx context.Context, c tool.Request) tool.Result { return s.inner.Call(ctx, c) }
+
+// CallBatch makes the calls of one model turn; see Runtime.CallBatch.
+func (s *Session) CallBatch(ctx context.Context, calls []tool.Request) []tool.Result {
+	return s.inner.CallBatch(ctx, calls)
+}
+
+// Interrupt ends the calls that are under way, and says why. Later calls are not affected.
+func (s *Session) Interrupt(cause tool.Interruption) { s.inner.Interrupt(cause) }
+
+// Close ends the session and all its calls.
+func (s *Session) Close(ctx context.Context) error { return s.inner.Close(ctx) }
+
+// Close ends every session, environment, process and goroutine of the runtime, within 10 seconds. Calling it again does nothing.
+func (r *Runtime) Close(ctx context.Context) error {
+	if r.inner == nil {
+		return nil
+	}
+	return r.inner.Close(ctx)
+}
+
+// guardRole is the argument by which Init recognises that the program was started as a guard.
+const guardRole = "hermes-guard"
+
+var canGuard bool
+
+// Init lets the program serve the runtime in hidden roles: call it first in main. If the program was started as the guard that
+// ends what a dead runtime left behind, Init does that work and exits. A program that doesn't call it works too, but what it runs
+// outlives it if it is killed.
+func Init() {
+	canGuard = true
+	if len(os.Args) == 2 && os.Args[1] == guardRole {
+		if runtime.Guard(os.Stdin) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
+func guardArgv() []string {
+	if !canGuard {
+		return nil
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{exe, guardRole}
+}

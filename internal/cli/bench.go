@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-runtime/hermes/internal/bench"
+)
+
+func (a *app) bench() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "bench [WORD]", Short: "Measure whole paths against a bare equivalent, as ratios",
+		Long:    "Each path is measured in the same run as its bare equivalent. With WORD only the paths whose names hold it.",
+		Example: "  hermes bench --json\n  hermes bench door",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := bench.Options{Environ: os.Environ(), Progress: func(p string) { fmt.Fprintln(a.err, "hermes: measuring", p) }}
+			if len(args) == 1 {
+				o.Only = func(p string) bool { return strings.Contains(p, args[0]) }
+			}
+			rows, err := bench.Run(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(rows)
+			}
+			return a.printRows(rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON document")
+	return cmd
+}
+
+func (a *app) printRows(rows []bench.Row) error {
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	for _, r := range rows {
+		state := "within"
+		switch {
+		case r.Error != "":
+			fmt.Fprintf(w, "%s\t-\t\t%s\n", r.Path, r.Error)
+			continue
+		case !r.Within:
+			state = "OVER"
+		case r.Budget == 0:
+			state = ""
+		}
+		fmt.Fprintf(w, "%s\t%.2f %s\t%s %g\t%s\n", r.Path, r.Value, r.Unit, state, r.Budget, r.Detail)
+	}
+	return w.Flush()
+}
