@@ -4,11 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/channel"
@@ -65,36 +60,4 @@ func (c *check) record(ctx context.Context) {
 			c.end(Policy, ByRule)
 		}
 	}
-}
-
-// FileAudit appends to a file that only its owner reads. The zero value isn't usable: set Path.
-type FileAudit struct {
-	Path string
-	mu   sync.Mutex
-}
-
-// Record appends one JSON line, whole or not at all as far as the system grants it.
-func (f *FileAudit) Record(_ context.Context, e Entry) (err error) {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("encode the audit entry of request %s: %w", e.RequestID, err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
-		return fmt.Errorf("make the audit's directory: %w", err)
-	}
-	file, err := os.OpenFile(f.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the audit: %w", err)
-	}
-	defer func() {
-		if closeErr := file.Close(); err == nil && closeErr != nil {
-			err = fmt.Errorf("close the audit: %w", closeErr)
-		}
-	}()
-	if _, err := file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("write the audit: %w", err)
-	}
-	return nil
 }

@@ -214,7 +214,7 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 			if (fd == "" || fd == "0") && red.Op == syntax.RdrIn {
 				at.stdin = Stdin{Kind: StdinFile, File: out.Target, From: out.Target.From}
 				if o, ok := r.processOut[out.Target.From]; ok && !out.Target.From.Empty() {
-					at.stdin.Kind, at.stdin.Text, at.stdin.Known = StdinPipe, o.text, o.known
+					at.stdin.Kind, at.stdin.Text, at.stdin.Known = StdinPipe, o.value(), o.known
 				}
 			}
 		default:

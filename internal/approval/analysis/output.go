@@ -36,8 +36,17 @@ func (r *reader) prints(st *state, c *Command) output {
 
 // literals returns the words as text; ok is false when one isn't known. A glob counts as itself: it is most often no file's name.
 func literals(words []Word) (texts []string, ok bool) {
+	texts, ok = printed(words)
+	for _, t := range texts {
+		ok = ok && Known(t)
+	}
+	return texts, ok
+}
+
+// printed is literals for programs that print their words as they are: unknown parts stay as marks.
+func printed(words []Word) (texts []string, ok bool) {
 	for _, w := range words {
-		if len(w.Alts) > 0 || !Known(w.Text) {
+		if len(w.Alts) > 0 {
 			return nil, false
 		}
 		texts = append(texts, Plain(w.Text))
@@ -48,7 +57,7 @@ func literals(words []Word) (texts []string, ok bool) {
 func silent(*reader, *state, *Command) output { return nothing }
 
 func echo(_ *reader, _ *state, c *Command) output {
-	texts, ok := literals(c.Words[1:])
+	texts, ok := printed(c.Words[1:])
 	if !ok {
 		return output{}
 	}
@@ -64,15 +73,15 @@ func echo(_ *reader, _ *state, c *Command) output {
 	if escapes {
 		text = ansiC(text)
 	}
-	return output{text + end, true}
+	return output{text + end, Known(text)}
 }
 
 func printf(_ *reader, _ *state, c *Command) output {
-	texts, ok := literals(c.Words[1:])
+	texts, ok := printed(c.Words[1:])
 	if len(texts) > 0 && texts[0] == "--" {
 		texts = texts[1:]
 	}
-	if !ok || len(texts) == 0 || texts[0] == "-v" {
+	if !ok || len(texts) == 0 || texts[0] == "-v" || !Known(texts[0]) {
 		return output{}
 	}
 	format, args := texts[0], texts[1:]
@@ -83,7 +92,7 @@ func printf(_ *reader, _ *state, c *Command) output {
 			return output{}
 		}
 		if len(rest) == 0 || !used {
-			return output{b.String(), true}
+			return output{b.String(), Known(b.String())}
 		}
 		args = rest
 	}

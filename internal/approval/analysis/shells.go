@@ -117,6 +117,9 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, index int,
 	sub := st.clone()
 	sub.funcs, sub.errexit = nil, false
 	sub.args, sub.argsOK, sub.name = p.args, true, p.name
+	for _, a := range c.Assigns {
+		sub.set(a.Name, variable{vals: a.Value.Values(), from: a.Value.From})
+	}
 	in := at
 	in.stdin = c.Stdin
 	var text Word
@@ -129,15 +132,13 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, index int,
 			return output{} // a file that stands there
 		}
 		text = Word{Text: markUnknown, From: p.word.From, Span: p.word.Span}
-		if out.known {
-			text.Text = out.text
-		}
+		text.Text = out.value()
 	case fromStdin:
 		if c.Stdin.Kind != StdinPipe && c.Stdin.Kind != StdinText {
 			return output{}
 		}
 		text = Word{Text: markUnknown, From: c.Stdin.From, Span: c.Span}
-		if c.Stdin.Known || c.Stdin.Kind == StdinText {
+		if c.Stdin.Known || c.Stdin.Text != "" {
 			text.Text = c.Stdin.Text
 		}
 		in.stdin = Stdin{}
@@ -172,10 +173,25 @@ func (r *reader) eval(st *state, c *Command, index int, at place) output {
 func (r *reader) joined(st *state, words []Word, index int, at place) output {
 	text := Word{Text: words[0].Text, Alts: words[0].Alts, From: words[0].From, Span: words[0].Span}
 	b := builder{r: r, st: st, from: text.From}
-	vals := text.Values()
+	var vals []string
+	run := words[0].Text // of words with one value, which are most
+	if len(words[0].Alts) > 0 {
+		vals, run = text.Values(), ""
+	}
+	var single strings.Builder
+	single.WriteString(run)
 	for _, w := range words[1:] {
-		vals = join(join(vals, []string{" "}), w.Values())
 		b.flow(w.From)
+		single.WriteByte(' ')
+		if len(w.Alts) == 0 {
+			single.WriteString(w.Text)
+			continue
+		}
+		vals = join(join(vals, []string{single.String()}), w.Values())
+		single.Reset()
+	}
+	if single.Len() > 0 || len(vals) == 0 {
+		vals = join(vals, []string{single.String()})
 	}
 	text.Text, text.Alts, text.From = vals[0], vals[1:], b.from
 	text.Span.End = max(text.Span.End, words[len(words)-1].Span.End)
@@ -194,16 +210,9 @@ func (r *reader) source(st *state, c *Command, index int, at place) {
 	out, ok := r.processOut[w.From]
 	switch {
 	case ok && !w.From.Empty():
-		text := Word{Text: markUnknown, From: w.From, Span: w.Span}
-		if out.known {
-			text.Text = out.text
-		}
-		w = text
+		w = Word{Text: out.value(), From: w.From, Span: w.Span}
 	case w.Is("/dev/stdin") && c.Stdin.Kind != StdinInherited && c.Stdin.Kind != StdinFile:
-		w = Word{Text: markUnknown, From: c.Stdin.From, Span: w.Span}
-		if c.Stdin.Known {
-			w.Text = c.Stdin.Text
-		}
+		w = Word{Text: c.Stdin.Text, From: c.Stdin.From, Span: w.Span}
 	default:
 		return
 	}

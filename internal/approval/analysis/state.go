@@ -80,7 +80,7 @@ func (st *state) merge(branch *state, in *reader) {
 			st.set(name, variable{vals: []string{markUnknown}})
 			continue
 		}
-		st.set(name, variable{vals: union(now.vals, after.vals)})
+		st.set(name, variable{vals: union(now.vals, after.vals), from: either(now.from, after.from)})
 	}
 	for name, f := range branch.funcs {
 		if st.funcs[name] != f {
@@ -90,6 +90,37 @@ func (st *state) merge(branch *state, in *reader) {
 	}
 	st.dirs = union(st.dirs, branch.dirs)
 	st.failed = union(st.failed, branch.failed)
+}
+
+// either makes st what it is after one of two branches.
+func (st *state) either(a, b *state, in *reader) {
+	st.dirs, st.failed = union(a.dirs, b.dirs), union(a.failed, b.failed)
+	vals := func(s *state, name string) []string {
+		v, ok := in.lookup(s, name)
+		if !ok || v.arr {
+			return []string{markUnknown}
+		}
+		return v.vals
+	}
+	for _, name := range append(a.assigned, b.assigned...) {
+		st.set(name, variable{vals: union(vals(a, name), vals(b, name)), from: either(a.vars[name].from, b.vars[name].from)})
+	}
+	for _, s := range []*state{a, b} {
+		for name, f := range s.funcs {
+			if st.funcs[name] != f {
+				st.own()
+				st.funcs[name] = f
+			}
+		}
+	}
+}
+
+// either returns the first flow that isn't empty.
+func either(a, b Flow) Flow {
+	if a.Empty() {
+		return b
+	}
+	return a
 }
 
 // settle is called where nothing has looked at the status of a cd: both outcomes stay possible.

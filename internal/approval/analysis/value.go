@@ -48,8 +48,10 @@ func Head(text string) string {
 	return text
 }
 
-// EmptyHead returns text with its first unknown part taken as empty, and whether it began with one that may be.
-func EmptyHead(text string) (string, bool) { return strings.CutPrefix(text, markUnknown) }
+// Emptied returns text with its unknown parts taken as empty, and whether there are any that may be.
+func Emptied(text string) (string, bool) {
+	return strings.ReplaceAll(text, markUnknown, ""), strings.Contains(text, markUnknown)
+}
 
 var shown = strings.NewReplacer(markUnknown, "…", markSome, "…", markJob, "$!", markStar, "*", markAny, "?", markSet, "[")
 

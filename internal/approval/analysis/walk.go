@@ -51,16 +51,27 @@ func (c *callStack) depthOf(fn *function) (n int) {
 	return n
 }
 
-// output is what a command prints, as far as it is known.
+// output is what a command prints, as far as it is known: the zero value isn't known at all, a text with marks in part.
 type output struct {
 	text  string
 	known bool
 }
 
+// value is the output as a marked text.
+func (o output) value() string {
+	if !o.known && o.text == "" {
+		return markUnknown
+	}
+	return o.text
+}
+
 var nothing = output{known: true}
 
 func (o output) then(next output) output {
-	return output{o.text + next.text, o.known && next.known}
+	if o.known && next.known {
+		return output{o.text + next.text, true}
+	}
+	return output{text: o.value() + next.value()}
 }
 
 // Read tells what the script will run.
@@ -135,7 +146,7 @@ func (r *reader) step() bool {
 	r.nodes++
 	if r.nodes > MaxNodes {
 		r.limit("more than 50,000 nodes of syntax", r.at)
-	} else if r.nodes%64 == 0 && time.Now().After(r.end) {
+	} else if r.nodes%16 == 0 && time.Now().After(r.end) {
 		r.limit("the analysis took more than 50 ms", r.at)
 	}
 	return !r.full
@@ -157,12 +168,25 @@ func (r *reader) span(n syntax.Node, at place) Span {
 
 // list reads statements that run one after the other.
 func (r *reader) list(st *state, stmts []*syntax.Stmt, at place) output {
+	out := r.open(st, stmts, at)
+	st.settle()
+	return out
+}
+
+// open is list for a place that looks at the status of the last statement, as a condition does.
+func (r *reader) open(st *state, stmts []*syntax.Stmt, at place) output {
 	out := nothing
 	for i, s := range stmts {
 		in := at
 		in.last = at.last && i == len(stmts)-1
-		out = out.then(r.stmt(st, s, in))
 		st.settle()
+		o := r.stmt(st, s, in)
+		if at.want {
+			out = out.then(o)
+		}
+	}
+	if !at.want {
+		return output{}
 	}
 	return out
 }
@@ -229,7 +253,9 @@ func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
 	case *syntax.WhileClause:
 		at.last = false
 		return r.loop(st, at, func(in *state) output {
-			return r.list(in, c.Cond, at).then(r.list(in, c.Do, at))
+			cond := r.open(in, c.Cond, at)
+			in.failed = nil
+			return cond.then(r.list(in, c.Do, at))
 		})
 	case *syntax.ForClause:
 		at.last = false
@@ -255,7 +281,7 @@ func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
 		r.visitNode(st, c, at)
 		return nothing
 	case nil:
-		return nothing
+		return output{} // $(< file) prints the file
 	}
 	r.note(NoteUnparsed, r.span(s, at), "a kind of statement that the analysis doesn't know")
 	return output{}
@@ -267,21 +293,25 @@ func (r *reader) binary(st *state, c *syntax.BinaryCmd, at place) output {
 	switch c.Op {
 	case syntax.AndStmt:
 		out := r.stmt(st, c.X, left)
-		return out.then(r.stmt(st, c.Y, right))
+		next := r.stmt(st, c.Y, right)
+		if !at.want {
+			return output{}
+		}
+		return out.then(next)
 	case syntax.OrStmt:
 		out := r.stmt(st, c.X, left)
 		branch := st.clone()
 		if len(st.failed) > 0 {
 			branch.dirs, branch.failed = st.failed, nil
 		}
-		next := r.stmt(branch, c.Y, right)
+		r.stmt(branch, c.Y, right)
 		if leaves(c.Y) {
 			st.failed = nil
 			return out
 		}
 		st.merge(branch, r)
 		st.failed = nil
-		return output{out.text + next.text, out.known && next.known && next.text == ""}
+		return output{} // whether the second one runs isn't known
 	}
 	left.piped, right.piped, left.want = true, true, true
 	start := len(r.out.Commands)
@@ -289,7 +319,7 @@ func (r *reader) binary(st *state, c *syntax.BinaryCmd, at place) output {
 	if at.stdin.Kind == StdinPipe && !at.stdin.From.Empty() {
 		start = at.stdin.From.Start // further left in the same pipeline
 	}
-	right.stdin = Stdin{Kind: StdinPipe, Text: out.text, Known: out.known, From: Flow{start, len(r.out.Commands)}}
+	right.stdin = Stdin{Kind: StdinPipe, Text: out.value(), Known: out.known, From: Flow{start, len(r.out.Commands)}}
 	return r.stmt(st.clone(), c.Y, right)
 }
 
@@ -318,15 +348,18 @@ func quiet(s *syntax.Stmt) bool {
 }
 
 func (r *reader) ifClause(st *state, c *syntax.IfClause, at place) output {
-	r.list(st, c.Cond, at)
-	branch := st.clone()
-	r.list(branch, c.Then, at)
-	if c.Else != nil {
-		other := st.clone()
-		r.ifClause(other, c.Else, at)
-		st.merge(other, r)
+	if len(c.Cond) == 0 { // else
+		return r.list(st, c.Then, at)
 	}
-	st.merge(branch, r)
+	r.open(st, c.Cond, at)
+	taken, other := st.clone(), st.clone()
+	taken.failed = nil
+	r.list(taken, c.Then, at)
+	other.settle()
+	if c.Else != nil {
+		r.ifClause(other, c.Else, at)
+	}
+	st.either(taken, other, r)
 	return output{}
 }
 
@@ -401,7 +434,7 @@ func (r *reader) define(st *state, c *syntax.FuncDecl, at place) {
 func multiplies(body *syntax.Stmt, name string) bool {
 	calls := func(n syntax.Node) (count int) {
 		syntax.Walk(n, func(n syntax.Node) bool {
-			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 && c.Args[0].Lit() == name {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 && staticText(c.Args[0].Parts) == name {
 				count++
 			}
 			return true
@@ -508,10 +541,7 @@ func (r *reader) substitution(st *state, stmts []*syntax.Stmt, at place) ([]stri
 	start := len(r.out.Commands)
 	out := r.list(st.clone(), stmts, in)
 	flow := Flow{start, len(r.out.Commands)}
-	if !out.known {
-		return []string{markUnknown}, flow
-	}
-	return []string{trimNewlines(out.text)}, flow
+	return []string{trimNewlines(out.value())}, flow
 }
 
 func (r *reader) process(st *state, p *syntax.ProcSubst, at place) Flow {
@@ -543,4 +573,22 @@ func trimNewlines(s string) string {
 		s = s[:len(s)-1]
 	}
 	return s
+}
+
+// staticText is the text of literal and quoted parts; other parts end it.
+func staticText(parts []syntax.WordPart) string {
+	text := ""
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			text += unescape(p.Value)
+		case *syntax.SglQuoted:
+			text += p.Value
+		case *syntax.DblQuoted:
+			text += staticText(p.Parts)
+		default:
+			return text
+		}
+	}
+	return text
 }

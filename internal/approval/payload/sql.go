@@ -26,11 +26,21 @@ const maxSQLDepth = 4
 
 // SQL lists the destructive statements of a text. A DELETE or UPDATE counts when it has no WHERE of its own, or one in which no
 // column takes part.
-func SQL(text string) []SQLFinding { return scanSQL(text, 0) }
+func SQL(text string, d SQLDialect) []SQLFinding {
+	return scanSQL(sqlScanner{text: text, dialect: d}, 0)
+}
 
-func scanSQL(text string, depth int) []SQLFinding {
+// SQLDialect says how a server reads strings.
+type SQLDialect uint8
+
+// The dialects.
+const (
+	SQLStandard  SQLDialect = iota // a backslash in a string is a character
+	SQLBackslash                   // it escapes the next one, as in MySQL
+)
+
+func scanSQL(s sqlScanner, depth int) []SQLFinding {
 	var found []SQLFinding
-	s := sqlScanner{text: text}
 	var stmt []sqlToken
 	flush := func() {
 		if act, ok := judge(stmt); ok {
@@ -39,7 +49,7 @@ func scanSQL(text string, depth int) []SQLFinding {
 		if depth < maxSQLDepth && len(stmt) > 0 && stmt[0].word == "DO" {
 			for _, t := range stmt {
 				if t.body != "" {
-					found = append(found, scanSQL(t.body, depth+1)...)
+					found = append(found, scanSQL(sqlScanner{text: t.body, dialect: s.dialect}, depth+1)...)
 				}
 			}
 		}
@@ -52,6 +62,10 @@ func scanSQL(text string, depth int) []SQLFinding {
 			return found
 		}
 		switch {
+		case len(stmt) == 0 && (t.word == "." || t.word == "\\"): // a command of the client, to the line's end
+			s.skipTo("\n")
+		case len(stmt) == 0 && t.word == "USE": // MySQL's client needs no semicolon behind it
+			s.skipTo(";\n")
 		case t.word == ";" && s.parens == 0:
 			flush()
 		case t.word == "BEGIN" && depth > 0, t.word == "THEN" && depth > 0, t.word == "LOOP" && depth > 0:
@@ -71,9 +85,25 @@ type sqlToken struct {
 }
 
 type sqlScanner struct {
-	text   string
-	at     int
-	parens int
+	text    string
+	dialect SQLDialect
+	at      int
+	parens  int
+}
+
+func (s *sqlScanner) skipTo(chars string) {
+	if i := strings.IndexAny(s.text[s.at:], chars); i >= 0 {
+		s.at += i
+		return
+	}
+	s.at = len(s.text)
+}
+
+// lineStart tells whether only blanks stand in front of the scanner on its line: there # begins a comment in MySQL, and elsewhere it
+// may be an operator.
+func (s *sqlScanner) lineStart() bool {
+	before := strings.TrimRight(s.text[:s.at], " \t")
+	return before == "" || before[len(before)-1] == '\n'
 }
 
 func nameByte(c byte) bool {
@@ -88,7 +118,7 @@ func (s *sqlScanner) next() (sqlToken, bool) {
 		switch {
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			s.at++
-		case strings.HasPrefix(rest, "--") || c == '#':
+		case strings.HasPrefix(rest, "--") || c == '#' && s.lineStart():
 			s.at += lineEnd(rest)
 		case strings.HasPrefix(rest, "/*!"): // MySQL runs what stands in these
 			s.at += 3
@@ -124,10 +154,10 @@ func (s *sqlScanner) token(rest string, c byte) sqlToken {
 	t := sqlToken{parens: s.parens}
 	switch {
 	case c == '\'':
-		s.at += quoteEnd(rest, c)
+		s.at += quoteEnd(rest, c, s.dialect)
 		t.word = "'"
 	case c == '"' || c == '`':
-		n := quoteEnd(rest, c)
+		n := quoteEnd(rest, c, s.dialect)
 		s.at += n
 		t.word, t.name, t.quoted = rest[:n], true, true
 	case c == '$' && dollarTag(rest) != "":
@@ -158,11 +188,11 @@ func (s *sqlScanner) token(rest string, c byte) sqlToken {
 	return t
 }
 
-// quoteEnd returns the length of a quoted token; a doubled quote or a backslash stays inside.
-func quoteEnd(rest string, quote byte) int {
+// quoteEnd returns the length of a quoted token; a doubled quote stays inside.
+func quoteEnd(rest string, quote byte, d SQLDialect) int {
 	for i := 1; i < len(rest); i++ {
 		switch {
-		case rest[i] == '\\' && quote == '\'' && i+1 < len(rest) && rest[i+1] != '\'':
+		case rest[i] == '\\' && d == SQLBackslash && quote != '`':
 			i++
 		case rest[i] == quote:
 			if i+1 < len(rest) && rest[i+1] == quote {

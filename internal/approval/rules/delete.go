@@ -18,9 +18,9 @@ var deleteRows = []Row{
 	},
 	{
 		ID: "delete.unset", Key: "delete below a variable that may be empty", Family: "delete", Remember: RememberExact,
-		Matches:  "a delete whose path begins with a variable that isn't known, so that it is a system path when the variable is empty",
+		Matches:  "a delete whose path is a system or home directory if a variable in it, which isn't known, is empty",
 		Programs: []string{"rm"}, Match: deleteUnset,
-		Examples:   []string{`rm -rf "$DIR"/*`, `rm -rf $PREFIX/usr`, `rm -rf "${BUILD}/"`, `rm -rf $X*`},
+		Examples:   []string{`rm -rf "$DIR"/*`, `rm -rf $PREFIX/usr`, `rm -rf "${BUILD}/"`, `rm -rf $X*`, `rm -rf /$X`, `rm -rf ~/"$X"`},
 		LookAlikes: []string{`rm -rf "${DIR:?}"/*`, `rm -rf "$DIR"`, `D=/tmp/x; rm -rf "$D"/*`, `rm -rf "$DIR/build"`},
 	},
 	{
@@ -132,8 +132,8 @@ func deleteUnset(a *Act) []Hit {
 	var targets []analysis.Target
 	for _, w := range a.removal().operands {
 		for _, v := range w.Values() {
-			rest, ok := analysis.EmptyHead(v)
-			if !ok || rest == "" || rest[0] != '/' && rest[0] != 0 {
+			rest, ok := analysis.Emptied(v)
+			if !ok || rest == "" {
 				continue
 			}
 			dir := ""
@@ -141,7 +141,8 @@ func deleteUnset(a *Act) []Hit {
 				dir = a.Dirs[0]
 			}
 			t := a.Reading.Target(dir, rest)
-			if grave(t) || t.Class == analysis.ClassSystem || rest[0] == 0 && t.All {
+			atHead := analysis.Head(v) == "" // the variable may be all that keeps the path from the root
+			if grave(t) || atHead && (t.Class == analysis.ClassSystem || rest[0] == 0 && t.All) {
 				targets = append(targets, t)
 			}
 		}

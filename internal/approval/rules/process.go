@@ -100,7 +100,7 @@ func procBroad(a *Act) []Hit {
 	case "killall", "skill":
 		hit = true
 	case "pkill":
-		hit = forced(signal) || pkillBroad(a)
+		hit = forced(signal) || pkillBroad(a, operands)
 	case "kill":
 		hit = forced(signal) && slices.ContainsFunc(operands, func(w analysis.Word) bool { return findsProcesses(a, w) })
 	}
@@ -111,8 +111,9 @@ func procBroad(a *Act) []Hit {
 }
 
 // pkillBroad tells whether pkill is aimed at a user, a terminal or anything.
-func pkillBroad(a *Act) bool {
-	args := a.Args(analysis.Grammar{Short: "dgGPstuUF", Long: []string{"user", "uid", "euid", "group", "terminal", "session", "parent", "signal"}})
+func pkillBroad(a *Act, words []analysis.Word) bool {
+	rest := &analysis.Command{Words: append([]analysis.Word{a.Words[0]}, words...)} // without the signal, whose letters look like options
+	args := rest.Args(analysis.Grammar{Short: "dgGPstuUF", Long: []string{"user", "uid", "euid", "group", "terminal", "session", "parent", "signal"}})
 	if len(args.Values["u"])+len(args.Values["U"])+len(args.Values["t"])+len(args.Values["euid"])+len(args.Values["uid"]) > 0 {
 		return true
 	}

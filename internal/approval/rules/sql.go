@@ -10,24 +10,26 @@ type client struct {
 	short    string // option letters with a value
 	long     []string
 	code     []string // options whose value is SQL
-	operands int      // operands from here on are SQL; −1: none is
+	operands int      // operands from here on may be SQL; −1: none is
+	dialect  payload.SQLDialect
 }
 
 var clients = map[string]client{
 	"psql": {short: "cdfFhLoPpRTUv", long: []string{"command", "dbname", "file", "host", "port", "username", "set", "variable", "output"},
 		code: []string{"c", "command"}, operands: -1},
-	"mysql":             mysql,
-	"mariadb":           mysql,
-	"sqlite3":           {long: nil, code: nil, operands: 1},
-	"sqlite":            {operands: 1},
-	"duckdb":            {short: "c", code: []string{"c"}, operands: 1},
-	"sqlcmd":            {short: "SUPdQqiov", code: []string{"Q", "q"}, operands: -1},
-	"clickhouse-client": {short: "qhud", long: []string{"query", "host", "user", "password"}, code: []string{"q", "query"}, operands: -1},
-	"cockroach":         {short: "e", long: []string{"execute", "url", "host"}, code: []string{"e", "execute"}, operands: -1},
+	"mysql":   mysql,
+	"mariadb": mysql,
+	"sqlite3": {},
+	"sqlite":  {},
+	"duckdb":  {short: "c", code: []string{"c"}, operands: 1},
+	"sqlcmd":  {short: "SUPdQqiov", code: []string{"Q", "q"}, operands: -1},
+	"clickhouse-client": {short: "qhud", long: []string{"query", "host", "user", "password"}, code: []string{"q", "query"}, operands: -1,
+		dialect: payload.SQLBackslash},
+	"cockroach": {short: "e", long: []string{"execute", "url", "host"}, code: []string{"e", "execute"}, operands: -1},
 }
 
 var mysql = client{short: "eDhPSu", long: []string{"execute", "database", "host", "port", "user", "socket", "init-command"},
-	code: []string{"e", "execute", "init-command"}, operands: -1}
+	code: []string{"e", "execute", "init-command"}, operands: -1, dialect: payload.SQLBackslash}
 
 var sqlPrograms = []string{"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "sqlcmd", "clickhouse-client", "cockroach"}
 
@@ -57,7 +59,7 @@ func sqlRow(r Row, act payload.SQLAct) Row {
 	r.Family, r.Remember, r.Leaves, r.Programs = "sql", RememberAll, true, sqlPrograms
 	r.Match = func(a *Act) []Hit {
 		for _, text := range sqlTexts(a) {
-			for _, f := range payload.SQL(text) {
+			for _, f := range payload.SQL(text, clients[a.Program].dialect) {
 				if f.Act == act {
 					return []Hit{{Reason: "destroys data in a database: " + f.Text}}
 				}
@@ -83,7 +85,7 @@ func sqlTexts(a *Act) []string {
 			texts = append(texts, plain(w)...)
 		}
 	}
-	if a.Stdin.Known || a.Stdin.Kind == analysis.StdinText {
+	if a.Stdin.Text != "" {
 		texts = append(texts, analysis.Show(a.Stdin.Text))
 	}
 	return texts
