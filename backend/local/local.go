@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/engine"
 	"github.com/hermes-runtime/hermes/internal/engine/files"
+	"github.com/hermes-runtime/hermes/internal/engine/search"
 )
 
 // Config is the part of `terminal:` that is about this machine.
@@ -49,6 +50,7 @@ func check(context.Context, any) error { return nil }
 type place struct {
 	engine *engine.Engine
 	files  *files.FS
+	search *search.Searcher
 	info   environment.Info
 	source func() source
 	config Config
@@ -86,7 +88,7 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 			return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "make the home of commands", Err: err}
 		}
 	}
-	p := &place{config: *c, shell: getenv("SHLVL") != ""}
+	p := &place{config: *c, search: search.New(search.Options{}), shell: getenv("SHLVL") != ""}
 	p.log = func(string, ...any) {}
 	if o.Log != nil {
 		p.log = o.Log.Warn

@@ -42,6 +42,18 @@ var ownTrap = regexp.MustCompile(`(?is)\btrap\b.*\b(exit|0)\b|(^|[\s;&|({])(sour
 // quote makes s one word of the shell, whatever it holds.
 func quote(s string) string { return `'` + strings.ReplaceAll(s, `'`, `'\''`) + `'` }
 
+// oneLine escapes s for $'…' of bash.
+var oneLine = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`)
+
+// word makes the script one word. For bash it is one on a single line: bash counts the lines of an eval from the line on which its
+// argument ends.
+func (w wrapping) word(script string) string {
+	if w.bash && strings.Contains(script, "\n") {
+		return `$'` + oneLine.Replace(script) + `'`
+	}
+	return quote(script)
+}
+
 // wrapping says what goes around a script.
 type wrapping struct {
 	bash   bool
@@ -77,7 +89,7 @@ func (w wrapping) text(script string) string {
 		fd := strconv.Itoa(w.script)
 		s.WriteString(`eval "$(cat <&` + fd + `)" ` + fd + `<&-`)
 	case w.carry || w.login != 0 || w.limits != "":
-		s.WriteString("eval " + quote(script))
+		s.WriteString("eval " + w.word(script))
 	default:
 		return script
 	}

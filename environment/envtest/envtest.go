@@ -1,0 +1,269 @@
+// Package envtest is the conformance suite: what every environment must do, shown against a real one.
+package envtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hermes-runtime/hermes/environment"
+)
+
+// Abilities says what the environment under test does not have, each with the reason. What isn't named here must work; what is named
+// must be declared in Info.Lacking and be refused with ErrUnsupported, or not be there at all.
+type Abilities struct {
+	Lacking []Ability
+}
+
+// Ability is something that not every environment has.
+type Ability string
+
+// The abilities.
+const (
+	Search     Ability = "search"      // environment.Searcher
+	Variables  Ability = "variables"   // environment.Environer
+	Descriptor Ability = "descriptors" // Command.Extra
+	Sudo       Ability = "sudo"        // Command.SudoSecret
+	Bash       Ability = "bash"        // exported functions, state under an EXIT trap of the script's own
+)
+
+// Run shows that what open returns is an environment. It takes some ten seconds and runs subtests side by side; open is called
+// more than once and must give a place of its own each time.
+func Run(t *testing.T, open func(t *testing.T) environment.Environment, a Abilities) {
+	conform(t, open, a, [][]check{contract, shells, carrying, ending, fileSystem, searching})
+}
+
+// RunEnds is the part of Run that is about the ends of commands, for the other ways that an environment has to bring them about.
+func RunEnds(t *testing.T, open func(t *testing.T) environment.Environment, a Abilities) {
+	conform(t, open, a, [][]check{ending})
+}
+
+func conform(t *testing.T, open func(t *testing.T) environment.Environment, a Abilities, parts [][]check) {
+	before := count(t)
+	t.Run("suite", func(t *testing.T) {
+		s := &suite{open: open, lacking: map[Ability]bool{}}
+		for _, l := range a.Lacking {
+			s.lacking[l] = true
+		}
+		s.env = open(t)
+		s.closeAtEnd(t, s.env)
+		t.Run("declared", s.declared)
+		for _, part := range parts {
+			for _, c := range part {
+				t.Run(c.name, func(t *testing.T) {
+					if s.lacking[c.needs] {
+						t.Skipf("declared missing: %s", c.needs)
+					}
+					t.Parallel()
+					c.run(t, s)
+				})
+			}
+		}
+	})
+	before.same(t)
+}
+
+// check is one rule: its name begins with the id of the requirement.
+type check struct {
+	name  string
+	needs Ability // "" = nothing that may be lacking
+	run   func(t *testing.T, s *suite)
+}
+
+type suite struct {
+	open    func(t *testing.T) environment.Environment
+	env     environment.Environment // shared by the checks that don't close it
+	lacking map[Ability]bool
+}
+
+// closeAtEnd closes a place after the test, and shows that it can be closed.
+func (s *suite) closeAtEnd(t *testing.T, e environment.Environment) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := e.Close(ctx); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
+// declared holds the environment to what it says of itself.
+func (s *suite) declared(t *testing.T) {
+	info := s.env.Info()
+	if info.Backend == "" || info.Home == "" || info.Temp == "" || info.Shell == "" {
+		t.Errorf("Info lacks backend, home, temp or shell: %+v", info)
+	}
+	if info.Namespace != environment.NamespaceHost && info.Namespace != environment.NamespaceOwn {
+		t.Errorf("namespace %q", info.Namespace)
+	}
+	_, search := s.env.(environment.Searcher)
+	_, variables := s.env.(environment.Environer)
+	for ability, has := range map[Ability]bool{Search: search, Variables: variables} {
+		if has == s.lacking[ability] {
+			t.Errorf("%s: there %v, declared missing %v", ability, has, s.lacking[ability])
+		}
+	}
+}
+
+// run runs a command in the shared place and gives its result and output.
+func (s *suite) run(t *testing.T, c environment.Command) (environment.Result, string) {
+	t.Helper()
+	return run(t, context.Background(), s.env, c)
+}
+
+func run(t *testing.T, ctx context.Context, e environment.Environment, c environment.Command) (environment.Result, string) {
+	t.Helper()
+	var out buffer
+	if c.Output == nil {
+		c.Output = &out
+	}
+	if c.Timeout == 0 {
+		c.Timeout = time.Minute // a broken place must not hold the suite up
+	}
+	res, err := e.Run(ctx, c)
+	if err != nil {
+		t.Fatalf("Run(%.200q %q): %v", c.Script, c.Argv, err)
+	}
+	return res, out.String()
+}
+
+// sh runs a script that must succeed and gives what it printed.
+func (s *suite) sh(t *testing.T, script string) string {
+	t.Helper()
+	res, out := s.run(t, environment.Command{Script: script})
+	if res.ExitCode != 0 {
+		t.Fatalf("%s: exit %d: %s", script, res.ExitCode, out)
+	}
+	return out
+}
+
+// dir makes a directory of the test's own in the place, with its links resolved.
+func (s *suite) dir(t *testing.T) environment.Path {
+	t.Helper()
+	d := strings.TrimSpace(s.sh(t, `cd "$(mktemp -d "`+string(s.env.Info().Temp)+`/envtest.XXXXXX")" && pwd -P`))
+	if !strings.HasPrefix(d, "/") {
+		t.Fatalf("no directory: %q", d)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_, _ = s.env.Run(ctx, environment.Command{Argv: []string{"rm", "-rf", "--", d}}) // the check has said what was wrong
+	})
+	return environment.Path(d)
+}
+
+func join(d environment.Path, name string) environment.Path {
+	return environment.Path(path.Join(string(d), name))
+}
+
+// alive reports whether a process of the place lives, zombies not counted.
+func (s *suite) alive(t *testing.T, pid string) bool {
+	t.Helper()
+	_, out := s.run(t, environment.Command{Script: `kill -0 ` + pid + ` 2>/dev/null && case "$(cat /proc/` + pid + `/stat 2>/dev/null)" in *') Z '*) ;; *) echo alive;; esac`})
+	return strings.Contains(out, "alive")
+}
+
+// gone waits, within bounds, until a process doesn't live any more.
+func (s *suite) gone(t *testing.T, pid string) {
+	t.Helper()
+	if pid == "" {
+		t.Fatal("no pid to look for")
+	}
+	for end := time.Now().Add(2 * time.Second); s.alive(t, pid); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("process %s is still there", pid)
+			return
+		}
+	}
+}
+
+// pidIn reads a file in which a script wrote a process id.
+func (s *suite) pidIn(t *testing.T, f environment.Path) string {
+	t.Helper()
+	return strings.TrimSpace(s.sh(t, `for i in 1 2 3 4 5 6 7 8 9 10; do [ -s '`+string(f)+`' ] && break; sleep 0.1; done; cat '`+string(f)+`'`))
+}
+
+// buffer is a bytes.Buffer for several writers.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// census is what this process holds: goroutines, descriptors, children.
+type census struct {
+	routines goleak.Option
+	files    int
+	children map[string]bool
+}
+
+func count(t *testing.T) census {
+	t.Helper()
+	return census{routines: goleak.IgnoreCurrent(), files: descriptors(), children: children()}
+}
+
+// same shows that nothing was left behind.
+func (c census) same(t *testing.T) {
+	t.Helper()
+	if err := goleak.Find(c.routines, goleak.IgnoreAnyFunction("testing.(*T).Parallel")); err != nil {
+		t.Errorf("goroutines are left: %v", err)
+	}
+	if now := descriptors(); now > c.files {
+		t.Errorf("%d descriptors are open, %d were before", now, c.files)
+	}
+	for child := range children() {
+		if !c.children[child] {
+			t.Errorf("a child process is left: %s", child)
+		}
+	}
+}
+
+// descriptors counts the open ones, 0 where that can't be told.
+func descriptors() int {
+	dir := "/proc/self/fd"
+	if runtime.GOOS == "darwin" {
+		dir = "/dev/fd"
+	}
+	open, _ := os.ReadDir(dir)
+	return len(open)
+}
+
+// children lists the processes whose parent is this one, zombies too, where /proc tells.
+func children() map[string]bool {
+	found := map[string]bool{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, f := range stats {
+		b, err := os.ReadFile(f)
+		if errors.Is(err, os.ErrNotExist) || len(b) == 0 {
+			continue
+		}
+		rest := b[bytes.LastIndexByte(b, ')')+1:]
+		if fields := bytes.Fields(rest); len(fields) > 1 && string(fields[1]) == strconv.Itoa(os.Getpid()) {
+			found[string(b[:len(b)-len(rest)])] = true
+		}
+	}
+	return found
+}
