@@ -70,6 +70,14 @@ func (r *run) quoted(t text, at int) (int, bool) {
 			if own, ok := closing(n, r.escapes); ok {
 				return at + n - own, true
 			}
+		case '"': // within single quotes: it may end a string of JSON around them
+			next := at + n + 1
+			if next == len(t.b) && !t.final {
+				return at, false
+			}
+			if n%2 == 0 && (next == len(t.b) || jsonAfterString[t.b[next]]) {
+				return at + n, true
+			}
 		}
 		at += n + 1
 	}

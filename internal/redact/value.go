@@ -101,6 +101,9 @@ func (n *name) parse() verdict {
 	if n.at == len(n.t.b) {
 		return n.t.end()
 	}
+	if n.nameQuote != "" && n.quote != 0 && n.escapes != len(n.nameQuote)-1 {
+		return no // the string that the name stands in ends here
+	}
 	return yes
 }
 
@@ -204,8 +207,19 @@ func quotedContent(t text, at int, n name) verdict {
 	if own, ok := closing(i-at, n.escapes); t.b[i] == '\n' && i == at || t.b[i] == n.quote && ok && own == i-at {
 		return no
 	}
-	return yes
+	if n.nameQuote != "" || n.quote != '"' {
+		return yes
+	}
+	// With a bare name the quote may as well end a string of JSON that the name stands in.
+	i, v := skip(t, at, classBlank, maxGap)
+	if v == yes && jsonAfterString[t.b[i]] {
+		return no
+	}
+	return v
 }
+
+// jsonAfterString may follow a string in JSON.
+var jsonAfterString = classOf(",}]:")
 
 // readNumber reads a number in JSON; true, null and the like are no secrets.
 func readNumber(t text, at int, quote string) (span, verdict) {
