@@ -248,4 +248,3 @@ func BenchmarkOutput(b *testing.B) {
 		}
 	})
 }
-

@@ -69,6 +69,19 @@ func (f *fixture) runContext(ctx context.Context, code string) *script.Report {
 	return rep
 }
 
+// write puts a file into the session's directory.
+func (f *fixture) write(name, content string) string {
+	f.t.Helper()
+	path := filepath.Join(f.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil { //nolint:gosec // as a project has it
+		f.t.Fatal(err)
+	}
+	return path
+}
+
 // want runs code, which must succeed and print exactly this.
 func (f *fixture) want(output, code string) {
 	f.t.Helper()

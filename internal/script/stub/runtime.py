@@ -339,9 +339,15 @@ def json_parse(text):
     blank = " \t\n\r\ufeff"
     start = len(text) - len(text.lstrip(blank))
     try:
+        import json.decoder  # the scanner takes its exception from there
+    except Exception:
+        pass
+    try:
         value, end = _scan_lax(text, start)
     except StopIteration as e:
         raise ValueError("no JSON value at character %d" % e.value) from None
+    except SystemError:  # what it took was the project's own module
+        raise ValueError("not JSON") from None
     if text[end:].strip(blank):
         raise ValueError("text after the JSON value, from character %d" % end)
     return value
