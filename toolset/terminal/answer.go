@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,12 +57,16 @@ type errorText struct {
 // IsZero tells the encoder to leave the member out.
 func (e errorText) IsZero() bool { return e.script && e.text == "" }
 
-// MarshalJSON gives null or the text.
+// MarshalJSON gives null or the text, in which <, > and & stay as they are.
 func (e errorText) MarshalJSON() ([]byte, error) {
 	if e.text == "" {
 		return []byte("null"), nil
 	}
-	return json.Marshal(e.text)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(e.text)
+	return b.Bytes(), err
 }
 
 // ended is the answer for a command that ran.

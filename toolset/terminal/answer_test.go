@@ -2,6 +2,7 @@ package terminal_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -27,6 +28,21 @@ func TestTerminal_AnswerOfACommandThatRan(t *testing.T) {
 	}
 	if !strings.Contains(r.text, `"error":null`) {
 		t.Errorf("a model always reads the member error: %s", r.text)
+	}
+}
+
+func TestTerminal_ErrorsAreNotEscapedForHTML_DSP5(t *testing.T) {
+	c := call(told(exited(0)), command(t, "sleep 9 &"))
+	x, err := registered(t).Run(t.Context(), c)
+	o, ok := x.(tool.Outcome)
+	if err != nil || !ok {
+		t.Fatal(x, err)
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(o.Value); err != nil || !strings.Contains(b.String(), "started with & and") {
+		t.Errorf("%s, %v", b.String(), err)
 	}
 }
 
