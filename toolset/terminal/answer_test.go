@@ -62,7 +62,7 @@ func TestTerminal_ScriptsGetTheWhole_XT4(t *testing.T) {
 	if r := runCall(t, t.Context(), c); r.Output != strings.TrimRight(long, "\n") || r.Truncated || len(h.spills) != 0 {
 		t.Errorf("%d of %d characters, truncated %v, %d files", len(r.Output), len(long), r.Truncated, len(h.spills))
 	}
-	c = call(told(printed(strings.Repeat(long, 20))), command(t, "x"))
+	c = call(told(printed(strings.Repeat(long, 16))), command(t, "x"))
 	c.Caller = tool.CallerScript
 	if r := runCall(t, t.Context(), c); !r.Truncated || len(r.Output) > session.Whole || len(r.Output) < session.Whole-1000 || strings.Contains(r.Output, "[") {
 		t.Errorf("%d characters, truncated %v", len(r.Output), r.Truncated)
