@@ -174,6 +174,10 @@ func skip(t text, at int, chars *class, most int) (int, verdict) {
 // maxUserInfo bounds what is held of a URL until its @ is seen, in bytes.
 const maxUserInfo = 1024
 
+// longUser is the length, in bytes, from which the user of a URL is taken for a token: services let it stand in either
+// place.
+const longUser = 16
+
 var authorityEnd = classOf("/?#\"'`<>\\ \t\r\n")
 
 // readURL reads scheme://user:password@host; the last @ counts, as passwords have some.
@@ -195,6 +199,12 @@ func readURL(t text, at int, s *shape) (span, verdict) {
 			break
 		}
 		switch t.b[i] {
+		case '[':
+			i += max(0, markLen(t.b[i:])-1) // a mark is one character, so to speak
+		case '=':
+			if colon < 0 {
+				return span{}, no // no user's name, but an assignment that has its own rule
+			}
 		case ':':
 			if colon < 0 {
 				colon = i
@@ -205,6 +215,9 @@ func readURL(t text, at int, s *shape) (span, verdict) {
 	}
 	if i > user+maxUserInfo || colon < 0 || sign <= colon+1 || markLen(t.b[colon+1:sign]) > 0 {
 		return span{}, no
+	}
+	if colon-user >= longUser && markLen(t.b[user:colon]) == 0 {
+		return span{from: user, to: sign}, yes
 	}
 	return span{from: colon + 1, to: sign}, yes
 }

@@ -58,6 +58,7 @@ var shapeCases = []struct{ name, in, want string }{ // RED-2
 	{"single quotes", "'password' => 'it', secret='a b c'", "'password' => '[redacted:password]', secret='[redacted:secret]'"},
 	{"go", `token := "abc def"`, `token := "[redacted:token]"`},
 	{"url", "postgres://me:p@ss:w0rd@host:5432/db", "postgres://me:[redacted:url-password]@host:5432/db"},
+	{"url with a token as user", "https://" + ghKey + ":x-oauth-basic@host/x", "https://[redacted:url-password]@host/x"},
 	{"url without user", "redis://:secretpw@host/0", "redis://:[redacted:url-password]@host/0"},
 	{"in sequence", "token=a1 " + skKey + " password=b2", "token=[redacted:token] [redacted:api-key] password=[redacted:password]"},
 }
@@ -142,6 +143,7 @@ var knownCases = []struct{ name, in, want string }{ // RED-1
 	{"odd name", "strange-name-value", "[redacted:ODD_NAME_]"},
 	{"repetition", strings.Repeat("a", 30), "[redacted:REP]"},
 	{"almost", "correct horse batter", "correct horse batter"},
+	{"as a user", "https://strange-name-value@host/x", "https://[redacted:ODD_NAME_]@host/x"},
 	{"as a value", "password=strange-name-value", "password=[redacted:ODD_NAME_]"},
 }
 

@@ -36,6 +36,7 @@ type text struct {
 	final bool // nothing follows
 	// goesOn weakens final: only whether there is a secret is to be told now, not where it ends.
 	goesOn bool
+	hidden int // before it text has been replaced, so that it can't be looked back at once more
 }
 
 // history keeps the last bytes before a text.

@@ -78,8 +78,8 @@ func (s *shapeStage) leave(b []byte, end int) []byte {
 	}
 	out := s.finish(end)
 	s.from = max(0, s.from-end)
-	s.value.at = max(0, s.value.at-end)
-	s.key.at = max(0, s.key.at-end)
+	s.value.at = max(-len(s.prev), s.value.at-end)
+	s.key.at = max(-len(s.prev), s.key.at-end)
 	return out
 }
 
@@ -98,6 +98,7 @@ func (s *shapeStage) goOn(t text, o *open) {
 
 // decide looks at what may begin around the pair at i and reports whether that could be told.
 func (s *shapeStage) decide(t text, i int) bool {
+	t.hidden = max(s.value.at, s.key.at)
 	for _, c := range candidates[hits[pairAt(t.b, i)]] {
 		at := i - c.back
 		if at < 0 {

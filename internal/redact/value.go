@@ -49,7 +49,7 @@ func readValue(t text, at int, s *shape) (span, verdict) {
 
 func onlyPages(t text, at int) bool {
 	for _, word := range notSecret {
-		same := true
+		same := at-len(word) >= t.hidden
 		for i := range len(word) {
 			c := t.before(at - len(word) + i)
 			if c >= 'A' && c <= 'Z' {
@@ -101,10 +101,15 @@ func (n *name) parse() verdict {
 	if n.at == len(n.t.b) {
 		return n.t.end()
 	}
-	if n.nameQuote != "" && n.quote != 0 && n.escapes != len(n.nameQuote)-1 {
+	if n.likeName() && n.escapes != len(n.nameQuote)-1 {
 		return no // the string that the name stands in ends here
 	}
 	return yes
+}
+
+// likeName tells whether name and value have the same kind of quotes.
+func (n *name) likeName() bool {
+	return n.nameQuote != "" && n.nameQuote[len(n.nameQuote)-1] == n.quote
 }
 
 // readQuote passes over a quote, if there is one, with the backslashes it has in a string of JSON.
@@ -207,10 +212,10 @@ func quotedContent(t text, at int, n name) verdict {
 	if own, ok := closing(i-at, n.escapes); t.b[i] == '\n' && i == at || t.b[i] == n.quote && ok && own == i-at {
 		return no
 	}
-	if n.nameQuote != "" || n.quote != '"' {
+	if n.quote != '"' || n.likeName() {
 		return yes
 	}
-	// With a bare name the quote may as well end a string of JSON that the name stands in.
+	// Unless the name has such a quote, too, this one may as well end a string of JSON that the name stands in.
 	i, v := skip(t, at, classBlank, maxGap)
 	if v == yes && jsonAfterString[t.b[i]] {
 		return no
@@ -230,7 +235,7 @@ func readNumber(t text, at int, quote string) (span, verdict) {
 	if i == len(t.b) && !t.final {
 		return span{}, more
 	}
-	if i == at || !alnum[t.b[at]] && t.b[at] != '-' || i == at+maxWord {
+	if i == at || !alnum[t.b[at]] && t.b[at] != '-' || i == at+maxWord || i < len(t.b) && tokenChars[t.b[i]] {
 		return span{}, no
 	}
 	return span{from: at, to: i, wrap: quote}, yes
