@@ -92,6 +92,7 @@ type Request struct {
 	Arguments json.RawMessage // JSON text of an object, or a JSON string that holds one
 	UserTask  string
 	Timeout   time.Duration // 0 = the tool's
+	Cut       bool          // the response that held the call ended at its length limit: arguments that end early were cut off
 	// Unbounded leaves out what serves a model's context: result budgets, spilling. For callers that are programs.
 	Unbounded bool
 }

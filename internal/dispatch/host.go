@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/registry"
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -21,6 +22,8 @@ type Session struct {
 	Parent string // id of the call that this session's calls are made in; "" = none
 	Caller tool.Caller
 	Scope  func() *registry.Scope // the tools that may be called now; nil = all
+	// Dialect is the form in which the model was shown its tools; "" = their own schemas.
+	Dialect schema.Dialect
 	// Place makes or finds the task's environment.
 	Place func(ctx context.Context) (environment.Place, error)
 	// Dir is the directory that relative paths start from, "" if only the environment knows.
@@ -41,9 +44,9 @@ type Session struct {
 	Progress func(p Progress)
 }
 
-func (s *Session) scope() *registry.Scope {
+func (s *Session) scope(r *registry.Registry) *registry.Scope {
 	if s.Scope == nil {
-		return nil
+		return r.Scope(registry.Request{Quiet: true})
 	}
 	return s.Scope()
 }

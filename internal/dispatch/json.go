@@ -196,7 +196,7 @@ func skipValue(s string, i int) int {
 
 // saysError reports whether text is an object whose error member is truthy, and gives its text.
 func saysError(text string) (string, bool) {
-	if !strings.Contains(text, `"error"`) {
+	if !strings.Contains(text, `"error"`) && !strings.Contains(text, `\u`) { // a key may be written with escapes
 		return "", false
 	}
 	for _, m := range members(text) {

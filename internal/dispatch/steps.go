@@ -10,14 +10,15 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/internal/registry/arguments"
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
 // resolveName finds the tool that a name means, among those that this session may call.
 func resolveName(_ context.Context, f *flight) {
-	scope := f.session.scope()
+	scope := f.session.scope(f.door.registry)
 	name := f.request.Name
-	if scope == nil || scope.Has(name) {
+	if scope.Has(name) {
 		if e, ok := f.door.registry.Lookup(name); ok {
 			f.entry = e
 			return
@@ -39,7 +40,11 @@ func resolveName(_ context.Context, f *flight) {
 
 // readArguments decodes, mends and validates the arguments against the tool's own schema.
 func readArguments(_ context.Context, f *flight) {
-	p, err := arguments.Prepare(f.entry.Schema, f.entry.Spec.Aliases, f.call.Raw)
+	text := arguments.Text{Raw: f.call.Raw, Aliases: f.entry.Spec.Aliases, Limits: arguments.Limits{Cut: f.request.Cut}}
+	if d := f.session.Dialect; d != "" { // the model may know parameters by other names
+		text.Definition, _ = f.entry.Schema.Definition(d, schema.Lenient) // an error means that it was never shown
+	}
+	p, err := arguments.PrepareText(f.entry.Schema, text)
 	if err != nil {
 		f.invalid(err, "")
 		return
