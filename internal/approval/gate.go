@@ -62,9 +62,12 @@ type Auditor interface {
 	Record(ctx context.Context, e Entry) error
 }
 
-// Observer is told of each decision about findings. It must return at once; what it does changes nothing.
+// Observer is told of each decision about findings, also of those that nobody is asked for. It must return at once; what it does
+// changes nothing.
 type Observer interface {
+	// Requested comes in front of the decision; q is what a person would be shown.
 	Requested(q channel.Question)
+	// Responded comes behind it.
 	Responded(requestID string, d Decision)
 }
 
@@ -129,6 +132,9 @@ func (g *Gate) Check(ctx context.Context, req Request) Decision {
 		}
 	}
 	c.decision = &d
+	if g.config.Observer != nil {
+		g.config.Observer.Requested(c.question(findings, 0))
+	}
 	c.decide(ctx)
 	c.record(ctx)
 	if g.config.Observer != nil {
@@ -225,11 +231,7 @@ func (c *check) ask(ctx context.Context, open []rules.Finding) {
 			c.end(Approved, how)
 			return channel.Question{}, false
 		}
-		q := c.question(open, waiting)
-		if c.gate.config.Observer != nil {
-			c.gate.config.Observer.Requested(q)
-		}
-		return q, true
+		return c.question(open, waiting), true
 	})
 	c.decision.Waited, c.decision.Asked = time.Since(start), asked
 	if err == nil && !asked {

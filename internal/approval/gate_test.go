@@ -374,3 +374,60 @@ func BenchmarkAnalyze(b *testing.B) {
 		})
 	}
 }
+
+type watcher struct{ seen []string }
+
+func (w *watcher) Requested(q channel.Question) {
+	w.seen = append(w.seen, "requested "+q.Findings[0].ID)
+}
+func (w *watcher) Responded(_ string, d approval.Decision) {
+	w.seen = append(w.seen, "responded "+string(d.Outcome))
+}
+
+// A85: observers hear of every decision about a finding.
+func TestGate_ObserversHearEveryDecision(t *testing.T) {
+	w := &watcher{}
+	g := approval.New(approval.Config{Observer: w, Mode: approval.Off})
+	for _, c := range []string{"ls", "rm -rf /", "rm -rf build"} {
+		g.Check(t.Context(), command(c))
+	}
+	want := []string{"requested delete.root", "responded floor", "requested delete.recursive", "responded approved"}
+	if !slices.Equal(w.seen, want) {
+		t.Errorf("got %q, want %q", w.seen, want)
+	}
+}
+
+// A61: the words say which act, on what, why not, and that other routes aren't to be tried; each outcome has its own.
+func TestGate_RefusalNamesActTargetAndReason(t *testing.T) {
+	texts := map[string]bool{}
+	for _, c := range []struct {
+		config  approval.Config
+		command string
+		want    []string
+	}{
+		{approval.Config{}, "systemctl stop nginx", []string{"stop/restart system service", "systemctl stop nginx", "nobody can be asked", "another spelling"}},
+		{approval.Config{}, "rm -rf ~", []string{"delete root, system or home directory", "/home/ann", "Nobody can approve"}},
+		{approval.Config{Asker: &person{choice: channel.Deny}}, "rm -rf x", []string{"recursive delete", "/work/app/x", "said no"}},
+	} {
+		d := approval.New(c.config).Check(t.Context(), command(c.command))
+		for _, w := range c.want {
+			if !strings.Contains(d.Text, w) {
+				t.Errorf("%q: %q isn't in %q", c.command, w, d.Text)
+			}
+		}
+		texts[d.Text] = true
+	}
+	if len(texts) != 3 {
+		t.Errorf("%d different texts, want 3", len(texts))
+	}
+}
+
+// A53: words of the configuration.
+func TestParseMode_UnknownIsManual(t *testing.T) {
+	for s, want := range map[string]approval.Mode{"": approval.Manual, "manual": approval.Manual, "true": approval.Manual, "false": approval.Off,
+		"off": approval.Off, "smart": approval.Smart, "sometimes": approval.Manual} {
+		if m, ok := approval.ParseMode(s); m != want || ok == (s == "sometimes") {
+			t.Errorf("%q: %s %v, want %s", s, m, ok, want)
+		}
+	}
+}

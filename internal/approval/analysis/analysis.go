@@ -111,7 +111,7 @@ type Command struct {
 	Background bool // in a list ended by &
 	Piped      bool // a part of a pipeline of two or more
 	Last       bool // decides the exit status of the whole text
-	end        int  // one past the commands that this one led to
+	index      int  // its own in Reading.Commands
 }
 
 // NoteKind is what the analysis itself found.

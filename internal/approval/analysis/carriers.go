@@ -50,40 +50,35 @@ var inside = []string{"sudo", "doas", "env", "nohup", "nice", "ionice", "timeout
 	"command", "builtin", "exec", "busybox", "toybox", "unshare", "chroot", "strace", "pkexec"}
 
 // carry follows what a command runs in turn. carried tells that the command's output is that of what it runs.
-func (r *reader) carry(st *state, c *Command, index int, at place) (out output, carried bool) {
+func (r *reader) carry(st *state, c *Command, at place) (out output, carried bool) {
 	if helpOnly(c) {
 		return output{}, false
 	}
-	defer func() {
-		if index >= 0 && index < len(r.out.Commands) {
-			r.out.Commands[index].end = len(r.out.Commands)
-		}
-	}()
 	if w, ok := wrappers[c.Program]; ok {
-		return r.wrapped(st, c, w, index, at)
+		return r.wrapped(st, c, w, at)
 	}
 	if lang, ok := interpreters[c.Program]; ok {
-		return r.interpreter(st, c, lang, index, at), true
+		return r.interpreter(st, c, lang, at), true
 	}
 	switch c.Program {
 	case "eval":
-		return r.eval(st, c, index, at), true
+		return r.eval(st, c, at), true
 	case "source", ".":
-		r.source(st, c, index, at)
+		r.source(st, c, at)
 		return output{}, true
 	case "find":
 		r.findExec(st, c, at)
 	case "su", "runuser":
-		r.su(st, c, index, at)
+		r.su(st, c, at)
 	case "trap":
 		if len(c.Words) > 2 {
-			r.text(st.clone(), c.Words[1], index, at)
+			r.text(st.clone(), c.Words[1], c, at)
 		}
 	case "alias":
 		for _, w := range c.Words[1:] {
 			if _, body, ok := strings.Cut(w.Text, "="); ok {
 				w.Text, w.Alts = body, nil
-				r.text(st.clone(), w, index, at)
+				r.text(st.clone(), w, c, at)
 			}
 		}
 	}
@@ -100,14 +95,14 @@ func origin(c *Command, payload bool) *Origin {
 }
 
 // wrapped finds the inner command of a wrapper and runs it.
-func (r *reader) wrapped(st *state, c *Command, w wrapper, index int, at place) (output, bool) {
+func (r *reader) wrapped(st *state, c *Command, w wrapper, at place) (output, bool) {
 	inner, ok := r.unwrap(st, c, w)
 	if !ok || len(inner.words) == 0 {
 		return output{}, false
 	}
 	if at.last {
 		if slices.Contains(inside, c.Program) {
-			r.out.Commands[index].Last = false
+			r.out.Commands[c.index].Last = false
 		} else {
 			at.last = false
 		}
@@ -116,7 +111,7 @@ func (r *reader) wrapped(st *state, c *Command, w wrapper, index int, at place) 
 	at.elevated = at.elevated || w.elevated
 	switch {
 	case w.joined:
-		return r.joined(st, inner.words, index, at), true
+		return r.joined(st, inner.words, c, at), true
 	case c.Program == "xargs" || c.Program == "parallel":
 		return r.fanOut(st, c, inner, at), false
 	}
@@ -293,7 +288,7 @@ func FindStarts(c *Command) []string {
 }
 
 // su reads the text that su -c and runuser -c give to a shell; runuser -u USER runs its operands.
-func (r *reader) su(st *state, c *Command, index int, at place) {
+func (r *reader) su(st *state, c *Command, at place) {
 	at.elevated, at.last = true, false
 	words := c.Words[1:]
 	for i := 0; i < len(words); i++ {
@@ -311,7 +306,7 @@ func (r *reader) su(st *state, c *Command, index int, at place) {
 		case flag.takes("c") || flag.name == "command" || flag.name == "session-command":
 			sub := st.clone()
 			sub.funcs, sub.dirs = nil, []string{""}
-			r.text(sub, value, index, at)
+			r.text(sub, value, c, at)
 		case flag.takes("u") && c.Program == "runuser" && i+1 < len(words):
 			rest := words[i+1:]
 			if rest[0].Text == "--" {

@@ -17,6 +17,7 @@ func (r *reader) emit(c Command) int {
 		r.limit("more than 2,000 simple commands", c.Span)
 		return len(r.out.Commands) - 1
 	}
+	c.index = len(r.out.Commands)
 	r.out.Commands = append(r.out.Commands, c)
 	return len(r.out.Commands) - 1
 }
@@ -148,7 +149,7 @@ func (r *reader) program(st *state, name string, c simple, at place) output {
 	cmd := Command{Program: name, Words: c.words, Assigns: c.assigns, Redirects: at.redirects, Stdin: at.stdin, Dirs: st.dirs,
 		Elevated: at.elevated, Origin: at.origin, Span: c.span, Payload: at.payload != nil, Background: at.background,
 		Piped: at.piped, Last: at.last}
-	index := r.emit(cmd)
+	cmd.index = r.emit(cmd)
 	if r.full {
 		return output{}
 	}
@@ -156,7 +157,7 @@ func (r *reader) program(st *state, name string, c simple, at place) output {
 		effect(r, st, &cmd)
 	}
 	at.redirects = nil // the carrier has them already
-	out, carried := r.carry(st, &cmd, index, at)
+	out, carried := r.carry(st, &cmd, at)
 	if !carried && at.want {
 		out = r.prints(st, &cmd)
 	}

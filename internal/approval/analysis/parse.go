@@ -91,13 +91,16 @@ func parse(text string) (stmts []*syntax.Stmt, err error) {
 		}
 		parsers.Put(p)
 	}()
-	for stmt, err := range p.StmtsSeq(&timedReader{text: text, end: time.Now().Add(MaxTime)}) {
-		if err != nil {
-			return stmts, err
+	for stmt, wrong := range p.StmtsSeq(&timedReader{text: text, end: time.Now().Add(MaxTime)}) {
+		switch { // never left early: the parser may yield once more after an error, and panics when nobody takes it
+		case err != nil:
+		case wrong != nil:
+			err = wrong
+		default:
+			stmts = append(stmts, stmt)
 		}
-		stmts = append(stmts, stmt)
 	}
-	return stmts, nil
+	return stmts, err
 }
 
 // timedReader feeds the parser and stops it when its time is over: the parser can't be interrupted otherwise.

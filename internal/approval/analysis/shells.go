@@ -109,7 +109,7 @@ func codeLetters(lang interpreter) string {
 }
 
 // interpreter reads the program text of a shell, and notes where the text of any interpreter comes from.
-func (r *reader) interpreter(st *state, c *Command, lang interpreter, index int, at place) output {
+func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) output {
 	p := findProgram(c, lang)
 	if p.quiet {
 		return output{}
@@ -143,22 +143,18 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, index int,
 		}
 		in.stdin = Stdin{}
 	}
-	r.code(index, text.From)
+	r.code(c, text.From)
 	if !lang.shell {
 		return output{}
 	}
-	return r.text(sub, text, index, in)
+	return r.text(sub, text, c, in)
 }
 
 // code notes which commands an interpreter's program text comes from.
-func (r *reader) code(index int, from Flow) {
-	if index < len(r.out.Commands) {
-		r.out.Commands[index].Code = from
-	}
-}
+func (r *reader) code(c *Command, from Flow) { r.out.Commands[c.index].Code = from }
 
 // eval joins its words and reads them again, in the shell itself.
-func (r *reader) eval(st *state, c *Command, index int, at place) output {
+func (r *reader) eval(st *state, c *Command, at place) output {
 	words := c.Words[1:]
 	if len(words) > 0 && words[0].Is("--") {
 		words = words[1:]
@@ -166,11 +162,11 @@ func (r *reader) eval(st *state, c *Command, index int, at place) output {
 	if len(words) == 0 {
 		return nothing
 	}
-	return r.joined(st, words, index, at)
+	return r.joined(st, words, c, at)
 }
 
 // joined reads words, joined by spaces, as a text.
-func (r *reader) joined(st *state, words []Word, index int, at place) output {
+func (r *reader) joined(st *state, words []Word, c *Command, at place) output {
 	text := Word{Text: words[0].Text, Alts: words[0].Alts, From: words[0].From, Span: words[0].Span}
 	b := builder{r: r, st: st, from: text.From}
 	var vals []string
@@ -195,14 +191,14 @@ func (r *reader) joined(st *state, words []Word, index int, at place) output {
 	}
 	text.Text, text.Alts, text.From = vals[0], vals[1:], b.from
 	text.Span.End = max(text.Span.End, words[len(words)-1].Span.End)
-	r.code(index, text.From)
+	r.code(c, text.From)
 	if !text.From.Empty() && r.initialiser(text.From) {
 		return output{}
 	}
-	return r.text(st, text, index, at)
+	return r.text(st, text, c, at)
 }
 
-func (r *reader) source(st *state, c *Command, index int, at place) {
+func (r *reader) source(st *state, c *Command, at place) {
 	if len(c.Words) < 2 {
 		return
 	}
@@ -216,11 +212,11 @@ func (r *reader) source(st *state, c *Command, index int, at place) {
 	default:
 		return
 	}
-	r.code(index, w.From)
+	r.code(c, w.From)
 	if !w.From.Empty() && r.initialiser(w.From) {
 		return
 	}
-	r.text(st, w, index, at)
+	r.text(st, w, c, at)
 }
 
 // initialisers print shell code that is meant to be evaluated; the row is the beginning of their argv.
@@ -260,15 +256,15 @@ var (
 )
 
 // text reads a word as shell program text.
-func (r *reader) text(st *state, w Word, index int, at place) output {
+func (r *reader) text(st *state, w Word, c *Command, at place) output {
 	out := output{}
 	for _, v := range w.Values() {
 		trimmed := strings.TrimLeft(v, " \t\n")
 		if !Known(leadMark(trimmed)) || len(v) > maxDecoded && !Known(v) {
-			r.out.Notes = append(r.out.Notes, Note{NoteOpaque, w.Span, "the text that the shell is given is only known when the command runs", index})
+			r.out.Notes = append(r.out.Notes, Note{NoteOpaque, w.Span, "the text that the shell is given is only known when the command runs", c.index})
 			continue
 		}
-		out = r.payload(st, v, w.Span, index, at)
+		out = r.payload(st, Word{Text: v, Span: w.Span}, c, at)
 	}
 	if len(w.Alts) > 0 {
 		return output{}
@@ -284,7 +280,8 @@ func leadMark(text string) string {
 	return ""
 }
 
-func (r *reader) payload(st *state, text string, span Span, index int, at place) output {
+func (r *reader) payload(st *state, w Word, c *Command, at place) output {
+	text, span := w.Text, w.Span
 	if at.depth >= MaxPayload {
 		r.limit("more than 8 command texts inside each other", span)
 		return output{}
@@ -300,11 +297,9 @@ func (r *reader) payload(st *state, text string, span Span, index int, at place)
 		if isTooLarge(err) {
 			kind = NoteLimit
 		}
-		r.out.Notes = append(r.out.Notes, Note{kind, span, "a text that a shell is given: " + err.Error(), index})
+		r.out.Notes = append(r.out.Notes, Note{kind, span, "a text that a shell is given: " + err.Error(), c.index})
 	}
-	if index >= 0 && index < len(r.out.Commands) {
-		at.origin = &Origin{Name: r.out.Commands[index].Program, Payload: true, Span: span, Parent: at.origin}
-	}
+	at.origin = &Origin{Name: c.Program, Payload: true, Span: span, Parent: at.origin}
 	at.payload, at.depth, at.last = &span, at.depth+1, false
 	at.redirects = nil
 	return r.list(st, script.stmts, at)

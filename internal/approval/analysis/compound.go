@@ -1,0 +1,193 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (r *reader) binary(st *state, c *syntax.BinaryCmd, at place) output {
+	left, right := at, at
+	left.last = false
+	switch c.Op {
+	case syntax.AndStmt:
+		out := r.stmt(st, c.X, left)
+		next := r.stmt(st, c.Y, right)
+		if !at.want {
+			return output{}
+		}
+		return out.then(next)
+	case syntax.OrStmt:
+		out := r.stmt(st, c.X, left)
+		branch := st.clone()
+		if len(st.failed) > 0 {
+			branch.dirs, branch.failed = st.failed, nil
+		}
+		r.stmt(branch, c.Y, right)
+		if leaves(c.Y) {
+			st.failed = nil
+			return out
+		}
+		st.merge(branch, r)
+		st.failed = nil
+		return output{} // whether the second one runs isn't known
+	}
+	left.piped, right.piped, left.want = true, true, true
+	start := len(r.out.Commands)
+	out := r.stmt(st.clone(), c.X, left)
+	if at.stdin.Kind == StdinPipe && !at.stdin.From.Empty() {
+		start = at.stdin.From.Start // further left in the same pipeline
+	}
+	right.stdin = Stdin{Kind: StdinPipe, Text: out.value(), Known: out.known, From: Flow{start, len(r.out.Commands)}}
+	return r.stmt(st.clone(), c.Y, right)
+}
+
+// leaves tells whether a statement ends the shell, function or loop it stands in.
+func leaves(s *syntax.Stmt) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Args) > 0 {
+			switch c.Args[0].Lit() {
+			case "exit", "return", "continue", "break":
+				return true
+			}
+		}
+	case *syntax.Block:
+		return len(c.Stmts) > 0 && leaves(c.Stmts[len(c.Stmts)-1])
+	case *syntax.BinaryCmd:
+		return c.Op == syntax.AndStmt && leaves(c.Y) && quiet(c.X)
+	}
+	return false
+}
+
+// quiet tells whether a statement only prints, so that what follows && runs.
+func quiet(s *syntax.Stmt) bool {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(c.Args) > 0 && (c.Args[0].Lit() == "echo" || c.Args[0].Lit() == "printf")
+}
+
+func (r *reader) ifClause(st *state, c *syntax.IfClause, at place) output {
+	if len(c.Cond) == 0 { // else
+		return r.list(st, c.Then, at)
+	}
+	r.open(st, c.Cond, at)
+	taken, other := st.clone(), st.clone()
+	taken.failed = nil
+	r.list(taken, c.Then, at)
+	other.settle()
+	if c.Else != nil {
+		r.ifClause(other, c.Else, at)
+	}
+	st.either(taken, other, r)
+	return output{}
+}
+
+// loop reads a body that may run any number of times: what it assigns is known as a set.
+func (r *reader) loop(st *state, _ place, body func(*state) output) output {
+	branch := st.clone()
+	body(branch)
+	if len(branch.assigned) > 0 || !slices.Equal(branch.dirs, st.dirs) {
+		st.merge(branch, r)
+	}
+	return output{}
+}
+
+func (r *reader) forClause(st *state, c *syntax.ForClause, at place) output {
+	iter, ok := c.Loop.(*syntax.WordIter)
+	if !ok {
+		r.visitNode(st, c.Loop, at)
+		return r.loop(st, at, func(in *state) output { return r.list(in, c.Do, at) })
+	}
+	var items []Word
+	for _, w := range iter.Items {
+		items = r.fields(st, items, w, at)
+	}
+	if !iter.InPos.IsValid() {
+		items = []Word{{Text: markUnknown}}
+		if st.argsOK {
+			items = st.args
+		}
+	}
+	if len(items) > MaxLoopItems {
+		items = append(slices.Clone(items[:MaxLoopItems]), Word{Text: markUnknown})
+	}
+	for chunk := range slices.Chunk(items, MaxValues) {
+		var vals []string
+		for _, w := range chunk {
+			vals = union(vals, w.Values())
+		}
+		st.set(iter.Name.Value, variable{vals: vals})
+		r.loop(st, at, func(in *state) output { return r.list(in, c.Do, at) })
+	}
+	return output{}
+}
+
+func (r *reader) caseClause(st *state, c *syntax.CaseClause, at place) output {
+	r.value(st, c.Word, at)
+	before := st.clone()
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			r.value(st, p, at)
+		}
+		branch := before.clone()
+		r.list(branch, item.Stmts, at)
+		st.merge(branch, r)
+	}
+	return output{}
+}
+
+func (r *reader) define(st *state, c *syntax.FuncDecl, at place) {
+	if c.Name == nil || c.Body == nil {
+		return
+	}
+	name := c.Name.Value
+	at.stdin, at.last = Stdin{}, false
+	st.own()
+	st.funcs[name] = &function{body: c.Body, at: at}
+	if multiplies(c.Body, name) {
+		r.note(NoteBomb, r.span(c, at), fmt.Sprintf("%s starts copies of itself without end", name))
+	}
+}
+
+// multiplies tells whether a body calls name at least once beside itself: in the background or in a pipeline.
+func multiplies(body *syntax.Stmt, name string) bool {
+	calls := func(n syntax.Node) (count int) {
+		syntax.Walk(n, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 && staticText(c.Args[0].Parts) == name {
+				count++
+			}
+			return true
+		})
+		return count
+	}
+	found := false
+	syntax.Walk(body, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Stmt:
+			found = found || n.Background && calls(n) > 0
+		case *syntax.BinaryCmd:
+			found = found || (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && calls(n) > 1
+		}
+		return !found
+	})
+	return found
+}
+
+// staticText is the text of literal and quoted parts; other parts end it.
+func staticText(parts []syntax.WordPart) string {
+	text := ""
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			text += unescape(p.Value)
+		case *syntax.SglQuoted:
+			text += p.Value
+		case *syntax.DblQuoted:
+			text += staticText(p.Parts)
+		default:
+			return text
+		}
+	}
+	return text
+}

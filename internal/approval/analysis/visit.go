@@ -1,0 +1,128 @@
+package analysis
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// declare handles declare, local, export, readonly and typeset.
+func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
+	for _, a := range c.Args {
+		if a.Name == nil {
+			r.value(st, a.Value, at)
+			continue
+		}
+		if !a.Naked {
+			r.assign(st, a, at)
+		}
+	}
+}
+
+func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
+	name := a.Name.Value
+	if a.Index != nil {
+		r.visitArithm(st, a.Index, at)
+	}
+	if a.Array != nil {
+		var list []Word
+		if old, ok := st.vars[name]; ok && a.Append {
+			list = slices.Clone(old.list)
+		}
+		for _, e := range a.Array.Elems {
+			if e.Value != nil {
+				list = r.fields(st, list, e.Value, at)
+			}
+		}
+		st.set(name, variable{list: list, arr: true})
+		return Assign{Name: name}
+	}
+	w := r.value(st, a.Value, at)
+	switch {
+	case a.Index != nil:
+		st.set(name, variable{vals: []string{markUnknown}})
+	case a.Append:
+		old := r.parameter(st, name)
+		st.set(name, variable{vals: join(old, w.Values())})
+	default:
+		st.set(name, variable{vals: w.Values(), from: w.From})
+	}
+	return Assign{Name: name, Value: w}
+}
+
+// visitNode reads the substitutions inside a part of the syntax that isn't a command itself.
+func (r *reader) visitNode(st *state, n syntax.Node, at place) {
+	if n == nil {
+		return
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if !r.step() {
+			return false
+		}
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			r.substitution(st, n.Stmts, at)
+			return false
+		case *syntax.ProcSubst:
+			r.process(st, n, at)
+			return false
+		}
+		return true
+	})
+}
+
+func (r *reader) visitArithm(st *state, x syntax.ArithmExpr, at place) {
+	if x != nil {
+		r.visitNode(st, x, at)
+	}
+}
+
+// visitParam reads the substitutions in the index and slice of an expansion; its words are folded by the operator.
+func (r *reader) visitParam(st *state, p *syntax.ParamExp, at place) {
+	r.visitArithm(st, p.Index, at)
+	if p.Slice != nil {
+		r.visitArithm(st, p.Slice.Offset, at)
+		r.visitArithm(st, p.Slice.Length, at)
+	}
+}
+
+// substitution reads the commands of $(…) and returns what they print.
+func (r *reader) substitution(st *state, stmts []*syntax.Stmt, at place) ([]string, Flow) {
+	in := r.inner(at)
+	in.want = true
+	start := len(r.out.Commands)
+	out := r.list(st.clone(), stmts, in)
+	flow := Flow{start, len(r.out.Commands)}
+	return []string{trimNewlines(out.value())}, flow
+}
+
+func (r *reader) process(st *state, p *syntax.ProcSubst, at place) Flow {
+	in := r.inner(at)
+	in.want = p.Op == syntax.CmdIn
+	if p.Op == syntax.CmdOut {
+		in.stdin = Stdin{Kind: StdinPipe}
+	}
+	start := len(r.out.Commands)
+	out := r.list(st.clone(), p.Stmts, in)
+	flow := Flow{start, len(r.out.Commands)}
+	if p.Op == syntax.CmdOut {
+		return Flow{}
+	}
+	if r.processOut == nil {
+		r.processOut = map[Flow]output{}
+	}
+	r.processOut[flow] = out
+	return flow
+}
+
+// inner is the place of a substitution: its own output, no part of the pipeline around it.
+func (r *reader) inner(at place) place {
+	return place{origin: at.origin, payload: at.payload, depth: at.depth, elevated: at.elevated, calls: at.calls, stdin: at.stdin}
+}
+
+func trimNewlines(s string) string {
+	for len(s) > 0 && s[len(s)-1] == '\n' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
