@@ -41,26 +41,20 @@ func (b *builtin) count(ctx context.Context, j *job, report func(rel string, lin
 	defer stop()
 	p := &pipeline{j: j, work: make(chan *batch, batchAhead), order: make(chan *batch, batchAhead)}
 	var unreadable atomic.Int64
-	workers := runtime.GOMAXPROCS(0)
-	p.group.Add(workers + 1)
-	go func() {
-		defer p.group.Done()
+	p.group.Go(func() {
 		w := &walk{j: j, visit: func(dir string, names []string) bool { return p.send(ctx, dir, names) }}
 		p.walkErr = w.run(ctx)
-		unreadable.Add(int64(w.unreadable))
+		unreadable.Add(w.unreadable.Load())
 		close(p.work)
 		close(p.order)
-	}()
-	for range workers {
-		go func() {
-			defer p.group.Done()
-			p.worker(ctx)
-		}()
+	})
+	for range runtime.GOMAXPROCS(0) {
+		p.group.Go(func() { p.worker(ctx) })
 	}
 	err := p.collect(ctx, report, &unreadable)
 	stop()
-	if !p.settle(ctx) {
-		return int(unreadable.Load()), ctx.Err()
+	if !settle(ctx, &p.group) {
+		return int(unreadable.Load()), err
 	}
 	if err == nil && p.walkErr != nil && !errors.Is(p.walkErr, context.Canceled) {
 		err = p.walkErr
@@ -105,11 +99,11 @@ func (p *pipeline) worker(ctx context.Context) {
 			if p.j.skipped(rel) {
 				continue
 			}
-			n, err := r.count(filepath.Join(p.j.root, rel))
+			n, err := r.count(ctx, filepath.Join(p.j.root, rel))
 			switch {
 			case err == nil:
 				b.counts[i] = n
-			case !errors.Is(err, errBinary) && !errors.Is(err, fs.ErrNotExist):
+			case ctx.Err() == nil && !errors.Is(err, errBinary) && !errors.Is(err, fs.ErrNotExist):
 				b.unreadable++
 			}
 		}
@@ -135,15 +129,20 @@ func (p *pipeline) collect(ctx context.Context, report func(rel string, lines in
 	return ctx.Err()
 }
 
-// settle waits for the goroutines. One that hangs in a disk that doesn't answer is given a moment, then left to end by itself: it
-// holds nothing, and nobody can end it.
-func (p *pipeline) settle(ctx context.Context) bool {
+// settle waits for goroutines that end by themselves, or soon after ctx does. One that hangs in a disk that doesn't answer is given a
+// moment and then left: it holds nothing that is needed, and nobody can end it.
+func settle(ctx context.Context, group *sync.WaitGroup) bool {
 	ended := make(chan struct{})
 	go func() {
-		p.group.Wait()
+		group.Wait()
 		close(ended)
 	}()
-	return waitBriefly(ended)
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return waitBriefly(ended)
+	}
 }
 
 // reader searches one file after the other.
@@ -155,8 +154,11 @@ type reader struct {
 
 func newReader(j *job) *reader { return &reader{j: j, scanner: newScanner(j.pattern)} }
 
+// linesBetweenChecks is how many matching lines are counted before the context is looked at again.
+const linesBetweenChecks = 1024
+
 // count gives the number of matching lines.
-func (r *reader) count(path string) (int, error) {
+func (r *reader) count(ctx context.Context, path string) (int, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return 0, err
@@ -177,8 +179,13 @@ func (r *reader) count(path string) (int, error) {
 			if !ok {
 				break
 			}
-			n++
 			at = end + 1
+			if n++; n%linesBetweenChecks == 0 && ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
 		}
 	}
 }

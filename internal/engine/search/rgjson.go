@@ -52,7 +52,10 @@ func (r *ripgrep) show(ctx context.Context, j *job, pages []filePage, most int) 
 		found[p.rel] = &gatherer{job: j, page: p}
 	}
 	_, err := r.run(ctx, j, args, func(out *bufio.Reader) error { return readEvents(out, found) })
-	return found, err
+	if err != nil {
+		return nil, err // what was gathered may still be written to
+	}
+	return found, nil
 }
 
 // event is one line of ripgrep's structured output.

@@ -3,6 +3,7 @@ package search
 import (
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/environment"
 )
@@ -14,6 +15,9 @@ type tally struct {
 	files   []tallied
 	lines   int
 	pages   []filePage // the matching lines to extract
+
+	mu     sync.Mutex
+	closed bool // an engine that was given up may still call add
 }
 
 type tallied struct {
@@ -25,6 +29,11 @@ func newTally(j *job, ordered bool) *tally { return &tally{j: j, ordered: ordere
 
 // add takes one file and says whether more are wanted.
 func (t *tally) add(rel string, lines int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return false
+	}
 	t.files = append(t.files, tallied{rel, lines})
 	t.lines += lines
 	return !t.ordered || t.size() <= t.most()
@@ -48,6 +57,9 @@ func (t *tally) most() int {
 
 // matches makes the page, but for matching lines themselves: pages says which to extract.
 func (t *tally) matches() environment.Matches {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
 	if !t.ordered {
 		slices.SortFunc(t.files, func(a, b tallied) int { return comparePaths(a.rel, b.rel) })
 	}

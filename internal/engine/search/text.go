@@ -31,11 +31,11 @@ type pieces struct {
 	size int // of the next piece
 	end  bool
 	wide bool // begins with a byte order mark of UTF-16
-	one  bool // not yet looked at the beginning
+	new  bool // nothing was given yet
 }
 
 func (p *pieces) open(file io.Reader, size int) {
-	p.file, p.have, p.used, p.end, p.one, p.wide = file, 0, 0, false, true, false
+	p.file, p.have, p.used, p.end, p.new, p.wide = file, 0, 0, false, true, false
 	p.size = size
 	p.grow(size)
 }
@@ -55,8 +55,7 @@ func (p *pieces) next() ([]byte, error) {
 		if err := p.fill(); err != nil {
 			return nil, err
 		}
-		if p.one {
-			p.one = false
+		if p.new {
 			p.wide = bytes.HasPrefix(p.buf[:p.have], []byte{0xFF, 0xFE}) || bytes.HasPrefix(p.buf[:p.have], []byte{0xFE, 0xFF})
 		}
 		if p.wide && !p.end {
@@ -117,9 +116,10 @@ func (p *pieces) fill() error {
 func (p *pieces) text(b []byte) ([]byte, error) {
 	if p.wide {
 		b = fromUTF16(b)
-	} else {
+	} else if p.new {
 		b = bytes.TrimPrefix(b, []byte("\uFEFF"))
 	}
+	p.new = false
 	if bytes.IndexByte(b, 0) >= 0 {
 		return nil, errBinary
 	}

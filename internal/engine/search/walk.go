@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // walk goes through the files of a job in the order of paths.
@@ -14,8 +15,8 @@ type walk struct {
 	j          *job
 	visit      func(dir string, files []string) bool // names of files in one directory, relative path; false = enough
 	kept       func(rel string, isDir bool)          // told what ignore rules keep out; may be nil
-	unreadable int
-	all        bool // below something ignored: no rules apply
+	unreadable atomic.Int64                          // directories that couldn't be read
+	all        bool                                  // below something ignored: no rules apply
 }
 
 // run visits everything below the root.
@@ -36,7 +37,7 @@ func (w *walk) dir(ctx context.Context, rel string, up *rules) (bool, error) {
 	path := filepath.Join(w.j.root, rel)
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		w.unreadable++
+		w.unreadable.Add(1)
 		if len(entries) == 0 {
 			return true, nil
 		}
