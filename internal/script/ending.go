@@ -110,8 +110,10 @@ func (x *run) warnSilent(rep *Report, errs text) {
 		note = fmt.Sprintf("The script ran to its end and printed nothing: the results of its %d tool calls were fetched, not printed. Print what you need.", made)
 	}
 	if errs.total > 0 {
+		note += " The end of its stderr: "
 		all := []byte(errs.head + errs.tail)
-		note += " The end of its stderr: " + strings.ToValidUTF8(string(all[max(0, len(all)-endKept):]), "")
+		end := []rune(strings.ToValidUTF8(string(all[max(0, len(all)-endKept):]), ""))
+		note += string(end[max(0, len(end)-max(0, noteMax-len(note)-len(strings.Join(x.warnings, " "))-1)):])
 	}
 	x.warn(note)
 }

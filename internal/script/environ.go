@@ -24,6 +24,9 @@ var listedPrefixes = []string{"LC_", "XDG_", "CONDA_"}
 // timezoneName is taken over in another form, as TZ.
 const timezoneName = "HERMES_TIMEZONE"
 
+// tokenName is the variable that holds the token of a run's channel. It holds no word that marks secrets: scripts need it.
+const tokenName = "HERMES_RPC_COOKIE"
+
 // Withheld is a variable that the session has and the script doesn't.
 type Withheld struct {
 	Name   string
@@ -96,7 +99,7 @@ func (o ours) apply(vars map[string]string) []string {
 		path = append(path, p)
 	}
 	set := map[string]string{
-		"HERMES_RPC_SOCKET": o.socket, "HERMES_RPC_COOKIE": o.cookie, "HERMES_SESSION_ID": o.session, "TRACEPARENT": o.trace,
+		"HERMES_RPC_SOCKET": o.socket, tokenName: o.cookie, "HERMES_SESSION_ID": o.session, "TRACEPARENT": o.trace,
 		"PYTHONPATH": strings.Join(path, string(os.PathListSeparator)), "PYTHONDONTWRITEBYTECODE": "1",
 		"PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "TZ": o.timezone, "TMPDIR": o.temp,
 	}

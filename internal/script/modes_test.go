@@ -26,13 +26,13 @@ func (f *fixture) vars() map[string]string {
 	return f.Environment.(*scripttest.Env).Vars //nolint:forcetypeassert // the fixture's own
 }
 
-const printEnviron = "import json, os\nprint(json.dumps(dict(os.environ)))"
-
 func (f *fixture) environ() map[string]string {
 	f.t.Helper()
-	rep := f.run(printEnviron)
+	file := filepath.Join(f.dir, "environ.json") // what is printed is redacted
+	rep := f.run(fmt.Sprintf("import json, os\njson.dump(dict(os.environ), open(%q, 'w'))", file))
+	text, err := os.ReadFile(file)
 	out := map[string]string{}
-	if err := json.Unmarshal([]byte(rep.Output), &out); err != nil {
+	if err != nil || json.Unmarshal(text, &out) != nil {
 		f.t.Fatalf("%v in %+v", err, rep)
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/script/rpc"
 	"github.com/hermes-runtime/hermes/internal/script/staging"
 	"github.com/hermes-runtime/hermes/internal/script/stub"
+	"github.com/hermes-runtime/hermes/internal/secret"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -44,6 +45,8 @@ type run struct {
 	reasons  map[string]string
 
 	stage  *staging.Dir
+	token  string
+	known  *secret.Set // the runtime's secrets; nil = it tells none
 	server *rpc.Server
 	gate   *gate
 	stdout *stream
@@ -222,6 +225,10 @@ func (x *run) prepare(ctx context.Context) error {
 	if err := errors.Join(x.stage.Write(scriptName, []byte(x.code)), x.stage.Write(stubName, module)); err != nil {
 		return err
 	}
+	x.token = rpc.NewToken()
+	if x.known, _ = tool.Service[*secret.Set](x.call); x.known != nil { // so that nobody shows it, for as long as it is good for anything
+		x.known.Add(tokenName, x.token)
+	}
 	x.watch = newProgress(x)
 	return x.sinks()
 }
@@ -244,11 +251,11 @@ func (x *run) sinks() error {
 	}
 	var err error
 	if x.stdout, err = newStream(streamOptions{
-		limit: x.cfg.MaxStdout, head: 40, spillMax: x.cfg.SpillMax, spill: spill, staging: x.stage.Path, redactor: red, watch: x.watch.text,
+		limit: x.cfg.MaxStdout, head: 40, spillMax: x.cfg.SpillMax, spill: spill, staging: x.stage.Path, token: x.token, redactor: red, watch: x.watch.text,
 	}); err != nil {
 		return err
 	}
-	x.stderr, err = newStream(streamOptions{limit: x.cfg.MaxStderr, head: 30, staging: x.stage.Path, redactor: red})
+	x.stderr, err = newStream(streamOptions{limit: x.cfg.MaxStderr, head: 30, staging: x.stage.Path, token: x.token, redactor: red})
 	return err
 }
 
@@ -258,7 +265,7 @@ func (x *run) execute(outer context.Context) *Report {
 	defer cancel(nil)
 	x.gate = newGate(x.r, x.call, x.reasons, x.cfg.MaxToolCalls, x.code)
 	var err error
-	x.server, err = rpc.Listen(ctx, x.stage.Socket, x.gate.serve, rpc.Options{Parallel: x.cfg.MaxParallel, MaxMessage: x.cfg.MaxMessage, Log: x.r.o.Log})
+	x.server, err = rpc.Listen(ctx, x.stage.Socket, x.gate.serve, rpc.Options{Parallel: x.cfg.MaxParallel, MaxMessage: x.cfg.MaxMessage, Token: x.token, Log: x.r.o.Log})
 	if err != nil {
 		return x.failed(outer, err)
 	}
@@ -318,7 +325,7 @@ func (x *run) environ(ctx context.Context) ([]string, error) {
 		x.r.o.Log.Debug("variables withheld from a script", "names", names, "setting", PassSetting)
 	}
 	o := ours{
-		socket: x.stage.Socket, cookie: x.server.Token(), session: x.call.Session, temp: x.stage.Temp, staging: x.stage.Path,
+		socket: x.stage.Socket, cookie: x.token, session: x.call.Session, temp: x.stage.Temp, staging: x.stage.Path,
 		timezone: vars[timezoneName], trace: vars["TRACEPARENT"],
 	}
 	if o.timezone == "" {
@@ -335,6 +342,9 @@ func (x *run) environ(ctx context.Context) ([]string, error) {
 
 // clean ends what the run holds; it may be called at any stage.
 func (x *run) clean() {
+	if x.known != nil {
+		x.known.Remove(tokenName, x.token)
+	}
 	if x.stage != nil {
 		if err := x.stage.Remove(); err != nil {
 			x.r.o.Log.Warn("a script's directory stays", "error", err)

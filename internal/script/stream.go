@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/redact"
+	"github.com/hermes-runtime/hermes/internal/secret"
 	"github.com/hermes-runtime/hermes/internal/textcap"
 )
 
@@ -37,6 +38,7 @@ type streamOptions struct {
 	spillMax int // bytes in the spill file; 0 = no file
 	spill    func() (io.WriteCloser, error)
 	staging  string
+	token    string // of the run's channel, never shown
 	redactor *redact.Redactor
 	watch    func(text []byte) // sees filtered text as it comes; nil = nobody
 }
@@ -57,11 +59,14 @@ func newStream(o streamOptions) (*stream, error) {
 
 func (s *stream) build() error {
 	f := newFrames(writerFunc(s.kept), s.o.staging)
-	filter, err := textcap.NewFilter(f, textcap.FilterOptions{DropControls: true, Redactor: s.o.redactor})
+	token := &secret.Set{}
+	token.Add(tokenName, s.o.token)
+	hide := redact.New(token).NewWriter(f, redact.ModeKnown)
+	filter, err := textcap.NewFilter(hide, textcap.FilterOptions{DropControls: true, Redactor: s.o.redactor})
 	if err != nil {
 		return fmt.Errorf("filter a script's output: %w", err)
 	}
-	s.chain, s.closers = filter, []io.Closer{filter, f}
+	s.chain, s.closers = filter, []io.Closer{filter, hide, f}
 	return nil
 }
 

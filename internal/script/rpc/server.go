@@ -28,6 +28,7 @@ type Options struct {
 	Connections int           // open at once; 0 = 256
 	MaxMessage  int           // bytes of one frame; 0 = 67 108 864
 	HelloWait   time.Duration // for the token of a new connection; 0 = 10 s
+	Token       string        // what connections must show; "" = a new one
 	Log         *slog.Logger  // nil = none
 }
 
@@ -45,6 +46,9 @@ func (o Options) filled() Options {
 	o.MaxMessage = positive(o.MaxMessage, DefaultMaxMessage)
 	if o.HelloWait <= 0 {
 		o.HelloWait = defaultHelloWait
+	}
+	if o.Token == "" {
+		o.Token = NewToken()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -85,7 +89,8 @@ func Listen(ctx context.Context, path string, h Handler, o Options) (*Server, er
 		ln.Close()
 		return nil, fmt.Errorf("make the socket private: %w", err)
 	}
-	s := &Server{o: o.filled(), token: newToken(), ln: ln, handle: h, conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1)}
+	o = o.filled()
+	s := &Server{o: o, token: o.Token, ln: ln, handle: h, conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.places = make(chan struct{}, s.o.Parallel)
 	s.wg.Go(s.accept)
@@ -93,8 +98,8 @@ func Listen(ctx context.Context, path string, h Handler, o Options) (*Server, er
 	return s, nil
 }
 
-// newToken returns 128 random bits.
-func newToken() string {
+// NewToken returns 128 random bits, as text.
+func NewToken() string {
 	var b [16]byte
 	rand.Read(b[:]) //nolint:errcheck // never fails
 	return hex.EncodeToString(b[:])
