@@ -93,7 +93,7 @@ func TestAnalyze_TextIsNoCommand(t *testing.T) {
 		}
 		quoted := "'" + strings.ReplaceAll(e.Command, "'", `'\''`) + "'"
 		for _, text := range []string{"echo " + quoted, "grep -F " + quoted + " f", "git commit -m " + quoted,
-			"cat <<'STOP' > notes\n" + e.Command + "\nSTOP", "# " + strings.ReplaceAll(e.Command, "\n", " ")} {
+			"cat <<'STOP' > /tmp/notes\n" + e.Command + "\nSTOP", "# " + strings.ReplaceAll(e.Command, "\n", " ")} {
 			if got := approval.Analyze(text, analysis.Input{Dir: e.Dir, Home: "/home/ann"}); len(got.Findings) != 0 {
 				t.Errorf("%q: %v", text, ids(got))
 			}

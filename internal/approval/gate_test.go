@@ -431,3 +431,20 @@ func TestParseMode_UnknownIsManual(t *testing.T) {
 		}
 	}
 }
+
+// A90: time of the analysis over the whole corpus, by command.
+func BenchmarkAnalyze_Corpus(b *testing.B) {
+	all := corpus(b)
+	times := make([]time.Duration, 0, len(all))
+	for b.Loop() {
+		times = times[:0]
+		for _, e := range all {
+			start := time.Now()
+			e.report()
+			times = append(times, time.Since(start))
+		}
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Nanoseconds()), "p50-ns")
+	b.ReportMetric(float64(times[len(times)*99/100].Nanoseconds()), "p99-ns")
+}

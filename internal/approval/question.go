@@ -49,10 +49,7 @@ func hookFindings(req *Request) []rules.Finding {
 
 // pathFindings judges files that a tool changes by the classes that commands are judged by.
 func pathFindings(req *Request) []rules.Finding {
-	reading := &analysis.Reading{Input: req.input()}
-	if reading.Input.Workspace == "" {
-		reading.Input.Workspace = req.Dir
-	}
+	reading := analysis.Paths(req.input())
 	var out []rules.Finding
 	for _, p := range req.Paths {
 		target := reading.Target(req.Dir, p.Path)

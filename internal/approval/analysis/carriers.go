@@ -125,7 +125,7 @@ func (r *reader) wrapped(st *state, c *Command, w wrapper, at place) (output, bo
 		r.moveTo(run, []string{inner.dir})
 		run.failed = nil
 	}
-	return r.run(run, simple{words: inner.words, assigns: inner.assigns, span: c.Span}, at), true
+	return r.run(run, simple{words: inner.words, assigns: inner.assigns, span: c.Span, bypass: true}, at), true
 }
 
 func shellBuiltin(name string) bool {
@@ -212,6 +212,9 @@ func (r *reader) fanOut(st *state, c *Command, in inner, at place) output {
 		extra = []Word{{Text: markSome, From: c.Stdin.From, Span: span}}
 	}
 	words := slices.Clone(in.words)
+	if i := slices.IndexFunc(words, func(w Word) bool { return w.Text == ":::" }); i >= 0 && c.Program == "parallel" {
+		words, extra = words[:i], words[i+1:]
+	}
 	place := in.replace
 	if c.Program == "parallel" {
 		place = "{}"
@@ -227,10 +230,16 @@ func (r *reader) fanOut(st *state, c *Command, in inner, at place) output {
 			words[i].Text, words[i].Alts, words[i].From = vals[0], vals[1:], extra[0].From
 		}
 	}
+	at.stdin, at.last = Stdin{}, false
+	if len(words) == 0 && c.Program == "parallel" { // the arguments are commands themselves
+		for _, e := range extra {
+			r.text(st.clone(), e, c, at)
+		}
+		return output{}
+	}
 	if !replaced && in.replace == "" {
 		words = append(words, extra...)
 	}
-	at.stdin, at.last = Stdin{}, false
 	sub := st.clone()
 	sub.funcs = nil
 	return r.run(sub, simple{words: words, span: c.Span}, at)

@@ -73,6 +73,7 @@ type simple struct {
 	words   []Word
 	assigns []Assign
 	span    Span
+	bypass  bool // functions of that name don't count
 }
 
 // run records a command under each program that its first word can be, and follows what it leads to.
@@ -83,7 +84,7 @@ func (r *reader) run(st *state, c simple, at place) output {
 	first := c.words[0]
 	var out output
 	for i, v := range first.Values() {
-		if f := st.funcs[v]; f != nil && Literal(v) {
+		if f := st.funcs[v]; f != nil && Literal(v) && !c.bypass {
 			return r.enter(st, f, c, at)
 		}
 		names := r.programs(v, c, at)

@@ -68,6 +68,23 @@ var harmlessDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/rand
 var sensitive = []string{".ssh", ".gnupg", ".aws", ".kube", ".netrc", ".docker", ".config/gcloud", ".bashrc", ".bash_profile", ".profile",
 	".zshrc", ".git-credentials", ".password-store", ".local/share/keyrings", "Library/Keychains"}
 
+// settled fills in what is left to a default. A workspace in a place of the system, or of keys, makes that place no less one.
+func (in Input) settled() Input {
+	if in.Workspace == "" {
+		in.Workspace = in.Dir
+	}
+	ws := in.Workspace
+	in.Workspace = ""
+	switch (&Reading{Input: in}).class(ws) {
+	case ClassHome, ClassState, ClassTemp, ClassOther:
+		in.Workspace = ws
+	}
+	return in
+}
+
+// Paths returns an empty reading, to judge paths that no command names.
+func Paths(in Input) *Reading { return &Reading{Input: in.settled()} }
+
 // Targets resolves a word as a path, for each possible value and directory.
 func (r *Reading) Targets(c *Command, w Word) []Target {
 	var out []Target
@@ -158,7 +175,7 @@ func globRoot(p string) bool {
 }
 
 func (r *Reading) below(p, home string) Class {
-	if within(p, r.Input.Workspace) && r.Input.Workspace != home && !roots[r.Input.Workspace] {
+	if within(p, r.Input.Workspace) {
 		if rest, ok := relative(p, r.Input.Workspace); !ok || !isSensitive(rest) {
 			return ClassWorkspace
 		}

@@ -76,9 +76,7 @@ func (o output) then(next output) output {
 
 // Read tells what the script will run.
 func (s *Script) Read(in Input) *Reading {
-	if in.Workspace == "" {
-		in.Workspace = in.Dir
-	}
+	in = in.settled()
 	r := &reader{in: in, script: s, end: time.Now().Add(MaxTime)}
 	r.out.Input, r.out.Text = in, s.text
 	r.walk()

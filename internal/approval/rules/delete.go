@@ -206,8 +206,8 @@ func findOf(a *Act) finding {
 		case slices.Contains(wideValued, text):
 			i++
 		case takesValue(text):
-			f.narrow = true
 			i++
+			f.narrow = f.narrow || i >= len(words) || strings.Trim(analysis.Plain(words[i].Text), "*") != ""
 		case !slices.Contains(wide, text):
 			f.narrow = true
 		}

@@ -26,8 +26,8 @@ var floorRows = []Row{deleteRoot, diskRaw,
 	{
 		ID: "power.off", Key: "power off or restart the machine", Family: "power", Floor: true, Leaves: true,
 		Matches:  "switching the machine off or restarting it",
-		Programs: []string{"shutdown", "reboot", "halt", "poweroff", "init", "telinit", "systemctl"}, Match: powerOff,
-		Examples:   []string{"shutdown -h now", "sudo reboot", "systemctl poweroff", "init 0", "poweroff -f", "telinit 6"},
+		Programs: []string{"shutdown", "reboot", "halt", "poweroff", "init", "telinit", "systemctl", "tee", "cp", "dd"}, Writes: true, Match: powerOff,
+		Examples:   []string{"shutdown -h now", "sudo reboot", "systemctl poweroff", "init 0", "poweroff -f", "telinit 6", "shutdown", "echo b > /proc/sysrq-trigger"},
 		LookAlikes: []string{"shutdown -c", "reboot --help", "echo reboot", "systemctl status reboot.target", "git init", "init 3"},
 	},
 }
@@ -139,11 +139,14 @@ func from(a *Act, f analysis.Flow, programs []string) bool {
 }
 
 func powerOff(a *Act) []Hit {
-	args := a.Args(analysis.Grammar{Short: "HMtpsno"})
-	hit := false
+	args := &analysis.Args{}
+	if len(a.Words) > 0 {
+		args = a.Args(analysis.Grammar{Short: "HMtpsno"})
+	}
+	hit := len(a.each(a.writes(), func(t analysis.Target) bool { return t.Path == "/proc/sysrq-trigger" })) > 0
 	switch a.Program {
 	case "shutdown":
-		hit = !args.Has("ck") && !args.Long("show", 2) && len(a.Words) > 1
+		hit = !args.Has("ck") && !args.Long("show", 2)
 	case "reboot", "halt", "poweroff":
 		hit = !args.Has("w") && !args.Long("wtmp-only", 1)
 	case "init", "telinit":
