@@ -262,6 +262,12 @@ func (w *waiting) WatchWaiting(id string, changed func(int)) func() {
 	return func() { w.mu.Lock(); w.stopped = true; w.mu.Unlock() }
 }
 
+func (w *waiting) say(open int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changed(open)
+}
+
 func TestEnding_ClockStandsStillWhileAPersonIsAsked(t *testing.T) { // XA-6, XL-1
 	f := newFixture(t)
 	clock := f.withClock()
@@ -269,10 +275,10 @@ func TestEnding_ClockStandsStillWhileAPersonIsAsked(t *testing.T) { // XA-6, XL-
 	f.Services = append(f.Services, w)
 	f.Tools["terminal"] = func(_ context.Context, r tool.Request, args map[string]any) tool.Result {
 		clock.advance(200 * time.Second)
-		w.changed(1)
+		w.say(1)
 		clock.advance(1000 * time.Second)
-		w.changed(2)
-		w.changed(0)
+		w.say(2)
+		w.say(0)
 		clock.advance(99 * time.Second)
 		return scripttest.Result(r, map[string]any{"output": "approved"})
 	}
@@ -292,7 +298,7 @@ func TestEnding_StandstillIsBounded(t *testing.T) { // XA-6
 	w := &waiting{}
 	f.Services = append(f.Services, w)
 	f.Tools["terminal"] = func(ctx context.Context, r tool.Request, args map[string]any) tool.Result {
-		w.changed(1)
+		w.say(1)
 		clock.advance(100 * time.Second)
 		clock.advance(299 * time.Second)
 		if ctx.Err() != nil {
