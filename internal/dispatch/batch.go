@@ -14,7 +14,9 @@ import (
 func (d *Door) CallBatch(ctx context.Context, s *Session, requests []tool.Request) []tool.Result {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer s.Calls.enter(cancel)()
+	whole := &ticket{cancel: cancel}
+	s.Calls.enter(whole)
+	defer s.Calls.leave(whole)
 	b := &batch{door: d, session: s, jobs: make([]*job, len(requests))}
 	b.changed = sync.NewCond(&b.mu)
 	ids := map[string]bool{}

@@ -7,40 +7,57 @@ import (
 
 // Calls knows the calls of a session that are under way. The zero value is ready.
 type Calls struct {
-	mu      sync.Mutex
-	next    uint64
-	cancels map[uint64]context.CancelCauseFunc
-	closed  error
-	empty   chan struct{} // closed when the last call has left; nil while nobody waits
+	mu     sync.Mutex
+	first  *ticket
+	closed error
+	empty  chan struct{} // closed when the last call has left; nil while nobody waits
+}
+
+// ticket is the place of one call in the list of those under way.
+type ticket struct {
+	cancel     context.CancelCauseFunc
+	next, prev *ticket
 }
 
 // enter notes a call. If the session has ended the call is cancelled at once.
-func (c *Calls) enter(cancel context.CancelCauseFunc) (leave func()) {
+func (c *Calls) enter(t *ticket) {
 	if c == nil {
-		return func() {}
+		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed != nil {
-		cancel(c.closed)
-		return func() {}
+		t.cancel(c.closed)
 	}
-	if c.cancels == nil {
-		c.cancels = map[uint64]context.CancelCauseFunc{}
+	if t.next = c.first; t.next != nil {
+		t.next.prev = t
 	}
-	id := c.next
-	c.next++
-	c.cancels[id] = cancel
-	return func() { c.leave(id) }
+	c.first = t
 }
 
-func (c *Calls) leave(id uint64) {
+func (c *Calls) leave(t *ticket) {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.cancels, id)
-	if len(c.cancels) == 0 && c.empty != nil {
+	if t.next != nil {
+		t.next.prev = t.prev
+	}
+	if t.prev != nil {
+		t.prev.next = t.next
+	} else {
+		c.first = t.next
+	}
+	if c.first == nil && c.empty != nil {
 		close(c.empty)
 		c.empty = nil
+	}
+}
+
+func (c *Calls) cancelAll(cause error) {
+	for t := c.first; t != nil; t = t.next {
+		t.cancel(cause)
 	}
 }
 
@@ -48,9 +65,7 @@ func (c *Calls) leave(id uint64) {
 func (c *Calls) Interrupt(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, cancel := range c.cancels {
-		cancel(cause)
-	}
+	c.cancelAll(cause)
 }
 
 // Close ends the calls under way, and every later one before it starts. It waits until none is left or ctx ends.
@@ -59,11 +74,9 @@ func (c *Calls) Close(ctx context.Context, cause error) error {
 	if c.closed == nil {
 		c.closed = cause
 	}
-	for _, cancel := range c.cancels {
-		cancel(cause)
-	}
+	c.cancelAll(cause)
 	var empty chan struct{}
-	if len(c.cancels) > 0 {
+	if c.first != nil {
 		if c.empty == nil {
 			c.empty = make(chan struct{})
 		}

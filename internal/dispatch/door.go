@@ -6,10 +6,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -94,8 +94,7 @@ type Door struct {
 	idPrefix    string
 	idCount     atomic.Uint64
 	auditFailed atomic.Bool
-	abandoned   atomic.Int64
-	stragglers  sync.WaitGroup
+	left        stragglers
 	waits       waits
 }
 
@@ -126,21 +125,16 @@ func (d *Door) newID() string {
 }
 
 // Abandoned is the number of handlers that outlived their call and have not ended yet.
-func (d *Door) Abandoned() int64 { return d.abandoned.Load() }
+func (d *Door) Abandoned() int { return d.left.count() }
 
 // Close waits for handlers that outlived their calls, until ctx ends.
 func (d *Door) Close(ctx context.Context) error {
-	if d.abandoned.Load() == 0 {
-		return nil
-	}
-	done := make(chan struct{})
-	go func() { d.stragglers.Wait(); close(done) }()
 	select {
-	case <-done:
+	case <-d.left.none():
 		return nil
 	case <-ctx.Done():
-		d.log.Warn("handlers are still running at the end", "count", d.abandoned.Load())
-		return context.Cause(ctx)
+		d.log.Warn("handlers are still running at the end", "count", d.Abandoned())
+		return fmt.Errorf("wait for %d handlers that don't heed their context: %w", d.Abandoned(), context.Cause(ctx))
 	}
 }
 
@@ -158,7 +152,8 @@ type flight struct {
 	begun   time.Time
 	clock   *clock
 	host    host
-	cancel  context.CancelCauseFunc
+	ticket  ticket
+	watch   hookWatch
 	alone   func() // waits until nothing else of the batch runs; nil outside a batch
 	limits  asyncLimits
 }
@@ -189,32 +184,57 @@ func (d *Door) prepare(ctx context.Context, s *Session, r tool.Request) *flight 
 	}
 	f.host.flight = f
 	f.call.Host = &f.host
+	f.watch.flight = f
 	f.through(ctx, preparing)
 	return f
 }
 
 // finish runs a prepared call to its end and sees its answer through every step behind the handler.
 func (d *Door) finish(ctx context.Context, f *flight) tool.Result {
-	ctx, f.cancel = context.WithCancelCause(ctx)
-	defer f.cancel(nil)
-	defer f.session.Calls.enter(f.cancel)()
+	ctx, f.ticket.cancel = context.WithCancelCause(ctx)
+	defer f.ticket.cancel(nil)
+	f.session.Calls.enter(&f.ticket)
+	defer f.session.Calls.leave(&f.ticket)
 	span := f.trace(&ctx)
-	f.through(ctx, performing)
-	f.safely(func() { f.leave(ctx) })
-	if !f.done { // leave itself failed
-		f.internal("the answer could not be made")
+	if !f.done {
+		f = f.perform(ctx)
 	}
+	f.safely(func() { f.leave(ctx) })
 	f.account(span)
 	return f.result
 }
 
+// through takes the steps until one answers the call.
 func (f *flight) through(ctx context.Context, steps []step) {
-	for _, s := range steps {
-		if f.done {
-			return
+	f.safely(func() {
+		for _, s := range steps {
+			if f.done {
+				return
+			}
+			s(ctx, f)
 		}
-		f.safely(func() { s(ctx, f) })
+	})
+}
+
+// perform takes the steps from the start of the call to its handler's answer, on a goroutine that can be left behind: whatever a
+// hook or a handler does, the call is answered. It returns the flight that holds the answer.
+func (f *flight) perform(ctx context.Context) *flight {
+	spare := f.call // as it was before anybody could change it
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		f.through(ctx, performing)
+	}()
+	if f.await(ctx, finished) {
+		return f
 	}
+	left := &flight{door: f.door, session: f.session, request: f.request, entry: f.entry, call: spare, ticket: f.ticket}
+	left.host.flight = left
+	left.record.Trace = f.record.Trace
+	left.result.Duration = time.Since(f.begun)
+	f.abandon(finished)
+	left.cutOff(ctx)
+	return left
 }
 
 // safely turns a panic of our own into an answer: the process lives, and the next call works.

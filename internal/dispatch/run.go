@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
+	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/tool"
 )
-
-// answered is what a handler came back with.
-type answered struct {
-	value any
-	err   error
-}
 
 // Dispatch runs the handler of an entry and wraps what goes wrong: an error or a panic becomes an error value, never a crash.
 // Async handlers are waited for.
@@ -45,7 +41,7 @@ func recoverAs(err *error, f *flight) {
 	}
 }
 
-// run gives the call to its handler and waits for it: to the end, or to the end of patience.
+// run gives the call to its handler, within its time limit.
 func run(ctx context.Context, f *flight) {
 	handler := f.entry.Tool.Run
 	if f.entry.AgentLevel != nil && f.session.Agent {
@@ -55,27 +51,17 @@ func run(ctx context.Context, f *flight) {
 		f.cutOff(ctx)
 		return
 	}
-	f.clock = startClock(f.cancel, f.timeLimit())
+	f.clock = startClock(f.ticket.cancel, f.timeLimit())
 	defer f.clock.stop()
 	if f.entry.Spec.Async {
-		f.limits.watch(f.cancel, f.door.config)
+		f.limits.watch(f.ticket.cancel, f.door.config)
 		defer f.limits.stop()
 	}
 	defer f.host.report.end()
 	start := time.Now()
-	done := make(chan answered, 1)
-	go func() {
-		v, err := handle(ctx, handler, &f.call)
-		done <- answered{v, err}
-	}()
-	a, ok := f.await(ctx, done)
+	value, err := handle(ctx, handler, &f.call)
 	f.result.Duration = time.Since(start)
-	if !ok {
-		f.abandon(done)
-		f.cutOff(ctx)
-		return
-	}
-	f.take(ctx, a)
+	f.take(ctx, value, err)
 }
 
 func (f *flight) timeLimit() time.Duration {
@@ -86,39 +72,84 @@ func (f *flight) timeLimit() time.Duration {
 	return limit
 }
 
-// await waits for the handler; after cancellation for the grace only.
-func (f *flight) await(ctx context.Context, done <-chan answered) (answered, bool) {
+// await waits until the call is performed; after cancellation for the grace only.
+func (f *flight) await(ctx context.Context, finished <-chan struct{}) bool {
 	select {
-	case a := <-done:
-		return a, true
+	case <-finished:
+		return true
 	case <-ctx.Done():
 	}
 	grace := time.NewTimer(f.door.config.InterruptGrace)
 	defer grace.Stop()
 	select {
-	case a := <-done:
-		return a, true
+	case <-finished:
+		return true
 	case <-grace.C:
-		return answered{}, false
+		return false
 	}
 }
 
-// abandon counts a handler that doesn't heed its context. What it comes back with is dropped. The call's own record is answered
-// from a copy, since the handler may still hold the call.
-func (f *flight) abandon(done <-chan answered) {
-	d, name, id, since := f.door, f.call.Name, f.call.ID, time.Now()
-	d.abandoned.Add(1)
+// abandon counts a handler that doesn't heed its context. What it comes back with is dropped.
+func (f *flight) abandon(finished <-chan struct{}) {
+	d, name, id, since := f.door, f.entry.Spec.Name, f.request.ID, time.Now()
+	f.host.report.end()
 	d.log.Warn("a handler goes on after its call was given up", "tool", name, "call", id)
-	d.stragglers.Go(func() {
-		<-done
-		d.abandoned.Add(-1)
+	d.left.add(finished, func() {
 		d.log.Warn("a handler ended after its call was given up", "tool", name, "call", id, "after", time.Since(since))
 	})
+}
+
+// stragglers counts handlers that outlived their calls. Each has a goroutine that waits for it.
+type stragglers struct {
+	mu    sync.Mutex
+	n     int
+	empty chan struct{} // closed when the last has ended; nil while nobody waits
+}
+
+func (s *stragglers) add(finished <-chan struct{}, ended func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.n++
+	go func() {
+		<-finished
+		ended()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.n--; s.n == 0 && s.empty != nil {
+			close(s.empty)
+			s.empty = nil
+		}
+	}()
+}
+
+func (s *stragglers) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
+}
+
+// none gives a channel that is closed when no handler is left.
+func (s *stragglers) none() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n == 0 {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	if s.empty == nil {
+		s.empty = make(chan struct{})
+	}
+	return s.empty
 }
 
 // cutOff answers a call whose context ended without an answer of the handler.
 func (f *flight) cutOff(ctx context.Context) {
 	cause := context.Cause(ctx)
+	if h, ok := errors.AsType[*hookHangs](cause); ok {
+		f.refuse(tool.StatusBlocked, tool.ErrTypePluginBlock, hook.Failed(h.name, h), nil)
+		return
+	}
 	if errors.Is(cause, context.DeadlineExceeded) {
 		f.failed(f.timeoutError(cause), tool.StatusTimeout, tool.ErrTypeTimeout)
 		return
@@ -138,17 +169,17 @@ func (f *flight) timeoutError(cause error) error {
 }
 
 // take turns what the handler came back with into the answer.
-func (f *flight) take(ctx context.Context, a answered) {
-	if a.err != nil {
-		f.fail(ctx, a.err)
+func (f *flight) take(ctx context.Context, value any, err error) {
+	if err != nil {
+		f.fail(ctx, err)
 		return
 	}
 	var status tool.Status
 	var kind tool.ErrorType
-	if o, ok := a.value.(tool.Outcome); ok {
-		a.value, status, kind = o.Value, o.Status, o.Type
+	if o, ok := value.(tool.Outcome); ok {
+		value, status, kind = o.Value, o.Status, o.Type
 	}
-	text, err := encode(a.value)
+	text, err := encode(value)
 	if err != nil {
 		f.internal("its result can't be written as JSON: " + message(err))
 		return
@@ -210,3 +241,23 @@ func (f *flight) tellHooks(ctx context.Context) {
 		}
 	}
 }
+
+// hookWatch ends a call in which a hook hangs.
+type hookWatch struct {
+	flight *flight
+	timer  *time.Timer
+}
+
+// Began implements hook.Watch.
+func (w *hookWatch) Began(name string) {
+	cancel := w.flight.ticket.cancel
+	w.timer = time.AfterFunc(hook.Timeout, func() { cancel(&hookHangs{name}) })
+}
+
+// Ended implements hook.Watch.
+func (w *hookWatch) Ended() { w.timer.Stop() }
+
+// hookHangs is the cause of a call's end when a hook gave no answer.
+type hookHangs struct{ name string }
+
+func (h *hookHangs) Error() string { return fmt.Sprintf("no answer within %v", hook.Timeout) }

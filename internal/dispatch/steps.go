@@ -67,7 +67,7 @@ func askHooks(ctx context.Context, f *flight) {
 		return
 	}
 	f.hooked = true
-	d := f.door.hooks.PreToolCall(ctx, f.hookCall())
+	d := f.door.hooks.PreToolCall(ctx, f.hookCall(), &f.watch)
 	f.record.Hooks = d.Notes
 	if d.Action == hook.Block {
 		f.refuse(tool.StatusBlocked, tool.ErrTypePluginBlock, d.Message, nil)

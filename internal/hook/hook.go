@@ -160,15 +160,26 @@ type Decision struct {
 	Notes   []Note
 }
 
+// Watch is told which hook is running, so that a caller who can be left behind need not have a goroutine for each. Its owner gives
+// a hook that outlives Timeout up together with the call.
+type Watch interface {
+	Began(hook string)
+	Ended()
+}
+
 // PreToolCall asks the hooks one after the other; each sees the arguments its predecessors left. The first block ends the row.
-func (s *Set) PreToolCall(ctx context.Context, c Call) Decision {
+// Without w each hook has a goroutine of its own and is given up after Timeout; with it those that block the call when they fail
+// run in line.
+func (s *Set) PreToolCall(ctx context.Context, c Call, w Watch) Decision {
 	d := Decision{}
 	c.Version = SchemaVersion
-	for _, h := range s.list() {
+	all := s.list()
+	for i := range all {
+		h := &all[i]
 		if h.PreToolCall == nil {
 			continue
 		}
-		v, err := guard(ctx, func(ctx context.Context) (Verdict, error) { return h.PreToolCall(ctx, c) })
+		v, err := h.ask(ctx, c, w)
 		if err == nil {
 			err = checked(v)
 		}
@@ -177,7 +188,7 @@ func (s *Set) PreToolCall(ctx context.Context, c Call) Decision {
 			note.Error = err.Error()
 			s.failed(h.Name, "pre_tool_call", err)
 			if h.OnError != Open {
-				v = Verdict{Action: Block, Message: fmt.Sprintf("hook %q failed (%v), and a failing hook blocks the call; mend the hook, or let it fail open", h.Name, err)}
+				v = Verdict{Action: Block, Message: Failed(h.Name, err)}
 			} else {
 				v = Verdict{}
 			}
@@ -198,6 +209,25 @@ func (s *Set) PreToolCall(ctx context.Context, c Call) Decision {
 		}
 	}
 	return d
+}
+
+func (h *Hook) ask(ctx context.Context, c Call, w Watch) (v Verdict, err error) {
+	if w == nil || h.OnError == Open {
+		return guard(ctx, func(ctx context.Context) (Verdict, error) { return h.PreToolCall(ctx, c) })
+	}
+	w.Began(h.Name)
+	defer w.Ended()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return h.PreToolCall(ctx, c)
+}
+
+// Failed says in words that a hook failed and what follows.
+func Failed(name string, err error) string {
+	return fmt.Sprintf("hook %q failed (%v), and a failing hook blocks the call; mend the hook, or let it fail open", name, err)
 }
 
 // checked refuses what resembles a verdict and isn't one.

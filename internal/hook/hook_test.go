@@ -25,7 +25,7 @@ func TestPreToolCall_StrictestVerdictCounts(t *testing.T) {
 	s.Add(pre("a", Verdict{Action: Ask, Message: "sure?"}, nil), pre("b", Verdict{}, nil),
 		pre("c", Verdict{Action: Block}, nil),
 		Hook{Name: "d", PreToolCall: func(context.Context, Call) (Verdict, error) { after.Store(true); return Verdict{}, nil }})
-	d := s.PreToolCall(context.Background(), Call{})
+	d := s.PreToolCall(context.Background(), Call{}, nil)
 	if d.Action != Block || d.Hook != "c" || d.Message == "" || after.Load() {
 		t.Errorf("got %+v, the hook behind the block ran: %v", d, after.Load())
 	}
@@ -40,7 +40,7 @@ func TestPreToolCall_ArgumentsPassFromHookToHook(t *testing.T) {
 			seen = append(seen, string(c.Args))
 			return Verdict{}, nil
 		}})
-	d := s.PreToolCall(context.Background(), Call{Args: json.RawMessage(`{}`)})
+	d := s.PreToolCall(context.Background(), Call{Args: json.RawMessage(`{}`)}, nil)
 	if len(seen) != 1 || seen[0] != `{"n":1}` || string(d.Args) != `{"n":1}` || d.Changed != "a" {
 		t.Errorf("seen %v, decision %+v", seen, d)
 	}
@@ -58,7 +58,7 @@ func TestPreToolCall_FailureBlocksUnlessOpen(t *testing.T) {
 			h.OnError = mode
 			var s Set
 			s.Add(h)
-			d := s.PreToolCall(context.Background(), Call{})
+			d := s.PreToolCall(context.Background(), Call{}, nil)
 			if blocked := d.Action == Block; blocked != (mode != Open) {
 				t.Errorf("%s, on_error %q: %+v", name, mode, d)
 			}
@@ -112,7 +112,7 @@ func TestPreToolCall_ParallelCallsRunHooksInParallel(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 2 {
 		calls.Go(func() {
-			if d := s.PreToolCall(context.Background(), Call{}); d.Action != NoObjection {
+			if d := s.PreToolCall(context.Background(), Call{}, nil); d.Action != NoObjection {
 				t.Errorf("got %+v", d)
 			}
 		})

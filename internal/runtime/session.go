@@ -4,7 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
-	"sync"
+	"sync/atomic"
 
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
@@ -36,8 +36,7 @@ type Session struct {
 	inner   dispatch.Session
 	calls   dispatch.Calls
 
-	mu    sync.Mutex
-	scope *registry.Scope
+	scope atomic.Pointer[registry.Scope]
 }
 
 // Session begins a conversation. Nothing is opened before its first call.
@@ -81,12 +80,12 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 
 // Scope is what the session may call now.
 func (s *Session) Scope() *registry.Scope {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.scope == nil || s.scope.Generation() != s.runtime.registry.Generation() {
-		s.scope = s.runtime.registry.Scope(s.request)
+	sc := s.scope.Load()
+	if sc == nil || sc.Generation() != s.runtime.registry.Generation() {
+		sc = s.runtime.registry.Scope(s.request)
+		s.scope.Store(sc)
 	}
-	return s.scope
+	return sc
 }
 
 // ID is the session's id.
