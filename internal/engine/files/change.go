@@ -13,7 +13,7 @@ import (
 )
 
 // Rename gives from the name to, replacing a file that has it. Links in the directories are followed, one that is itself named is
-// renamed. Both ends are judged first.
+// renamed. Both ends are judged first. A regular file moves to another file system too: it is copied there, synced, and then removed.
 func (f *FS) Rename(ctx context.Context, from, to environment.Path) error {
 	a, err := f.locateName("rename", from)
 	if err != nil {
@@ -41,12 +41,34 @@ func (f *FS) Rename(ctx context.Context, from, to environment.Path) error {
 	if source.info == nil {
 		return failure("rename", a, syscall.ENOENT)
 	}
-	if err := source.dir.rename(source.base, target.dir, target.base); err != nil {
+	err = source.dir.rename(source.base, target.dir, target.base)
+	if errors.Is(err, syscall.EXDEV) && source.info.Mode.IsRegular() {
+		err = f.moveAcross(ctx, source, b, grip)
+	}
+	if err != nil {
 		return failure("rename "+Display(a)+" to", b, err)
 	}
 	target.dir.sync()
 	source.dir.sync()
 	return nil
+}
+
+// moveAcross copies a file that can't be renamed as the other name is on another disk.
+func (f *FS) moveAcross(ctx context.Context, source *named, to string, g *grip) error {
+	file, now, err := source.dir.open(source.base, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if !now.Same(*source.info) {
+		return swapped("read", string(source.info.Path))
+	}
+	r := &replacement{fs: f, path: to, grip: g, options: environment.ReplaceOptions{Mode: now.Mode}}
+	defer r.close()
+	if _, err := r.run(ctx, file); err != nil {
+		return err
+	}
+	return source.dir.remove(source.base)
 }
 
 // Remove removes a file, an empty directory, or a link but not what it leads to.

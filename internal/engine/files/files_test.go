@@ -221,7 +221,10 @@ func TestErrors_NamePathAndKind(t *testing.T) { // FIL-5
 		t.Fatal(err)
 	}
 	read := func(name string) error { _, err := p.Read(context.Background(), p.path(name), 0, -1); return err }
-	write := func(name string) error { _, err := p.replace(p.path(name), "", environment.ReplaceOptions{}); return err }
+	write := func(name string) error {
+		_, err := p.replace(p.path(name), "", environment.ReplaceOptions{})
+		return err
+	}
 	long := strings.Repeat("n", 300)
 	for _, c := range []struct {
 		what string
