@@ -12,6 +12,9 @@ import (
 // maxShown is how many bytes of a command a card shows; more is hidden in the middle, never at a finding.
 const maxShown = 1200
 
+// maxFindings is how many findings a card spells out; the gravest come first.
+const maxFindings = 20
+
 // around is how much stays visible beside a finding's span in a long command.
 const around = 40
 
@@ -23,6 +26,10 @@ func card(q channel.Question) string {
 		b.WriteString("Command:\n" + indent(abridged(q)) + "\n")
 	}
 	for i, f := range q.Findings {
+		if i == maxFindings {
+			fmt.Fprintf(&b, "And %d more findings, v shows them.\n", len(q.Findings)-i)
+			break
+		}
 		fmt.Fprintf(&b, "%d. %s\n", i+1, Visible(f.Key))
 		if f.Reason != "" {
 			b.WriteString(indent(Visible(f.Reason)) + "\n")

@@ -25,14 +25,21 @@ var lacks = map[Outcome]struct{ why, do string }{
 		"Go on without it and tell the user that the way to ask them failed."},
 }
 
+// maxActs is how many findings a refusal spells out; the gravest come first.
+const maxActs = 8
+
 // refusal makes the words that the model reads when an act was not done. They are made here and nowhere else.
 func refusal(outcome Outcome, findings []rules.Finding) string {
 	l, ok := lacks[outcome]
 	if !ok {
 		l = lacks[Policy]
 	}
-	acts := make([]string, 0, len(findings))
-	for _, f := range findings {
+	acts := make([]string, 0, maxActs+1)
+	for i, f := range findings {
+		if i == maxActs {
+			acts = append(acts, fmt.Sprintf("and %d more", len(findings)-i))
+			break
+		}
 		acts = append(acts, fmt.Sprintf("%s (%s)", f.Row.Key, f.Reason))
 	}
 	what := "an act that was not analysed"

@@ -84,7 +84,7 @@ func (r *reader) ifClause(st *state, c *syntax.IfClause, at place) output {
 }
 
 // loop reads a body that may run any number of times: what it assigns is known as a set.
-func (r *reader) loop(st *state, _ place, body func(*state) output) output {
+func (r *reader) loop(st *state, body func(*state) output) output {
 	branch := st.clone()
 	body(branch)
 	if len(branch.assigned) > 0 || !slices.Equal(branch.dirs, st.dirs) {
@@ -97,7 +97,7 @@ func (r *reader) forClause(st *state, c *syntax.ForClause, at place) output {
 	iter, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
 		r.visitNode(st, c.Loop, at)
-		return r.loop(st, at, func(in *state) output { return r.list(in, c.Do, at) })
+		return r.loop(st, func(in *state) output { return r.list(in, c.Do, at) })
 	}
 	var items []Word
 	for _, w := range iter.Items {
@@ -118,7 +118,7 @@ func (r *reader) forClause(st *state, c *syntax.ForClause, at place) output {
 			vals = union(vals, w.Values())
 		}
 		st.set(iter.Name.Value, variable{vals: vals})
-		r.loop(st, at, func(in *state) output { return r.list(in, c.Do, at) })
+		r.loop(st, func(in *state) output { return r.list(in, c.Do, at) })
 	}
 	return output{}
 }

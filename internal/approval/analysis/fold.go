@@ -75,7 +75,7 @@ func (r *reader) value(st *state, w *syntax.Word, at place) Word {
 		return Word{}
 	}
 	b := builder{r: r, st: st}
-	b.tilde(w.Parts, at)
+	b.tilde(w.Parts)
 	for i, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
 			text := lit.Value
@@ -140,7 +140,7 @@ func plainLit(s string) bool {
 
 func (b *builder) parts(parts []syntax.WordPart, quoted bool, at place) {
 	if !quoted {
-		b.tilde(parts, at)
+		b.tilde(parts)
 	}
 	for i, p := range parts {
 		if lit, ok := p.(*syntax.Lit); ok && i == 0 && !quoted && b.cur != nil {
@@ -249,7 +249,7 @@ func tildePrefix(lit string) string {
 }
 
 // tilde adds the directory that a leading tilde means, if there is one.
-func (b *builder) tilde(parts []syntax.WordPart, _ place) {
+func (b *builder) tilde(parts []syntax.WordPart) {
 	if len(parts) == 0 {
 		return
 	}

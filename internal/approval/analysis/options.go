@@ -41,7 +41,6 @@ func parseFlag(text, short string, long []string) flag {
 type Grammar struct {
 	Short string
 	Long  []string
-	Stop  bool // options end at the first operand
 }
 
 // Args are the parsed arguments of a command.
@@ -98,10 +97,6 @@ func (c *Command) Args(g Grammar) *Args {
 		}
 		if operand {
 			a.Operands = append(a.Operands, w)
-			if g.Stop {
-				a.Operands = append(a.Operands, words[i+1:]...)
-				break
-			}
 		}
 	}
 	return a

@@ -250,7 +250,7 @@ func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
 		return r.ifClause(st, c, at)
 	case *syntax.WhileClause:
 		at.last = false
-		return r.loop(st, at, func(in *state) output {
+		return r.loop(st, func(in *state) output {
 			cond := r.open(in, c.Cond, at)
 			in.failed = nil
 			return cond.then(r.list(in, c.Do, at))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,35 +20,25 @@ const grace = 2 * time.Second
 
 // Desk lets one question through at a time. The zero value works.
 type Desk struct {
-	turn    atomic.Pointer[chan struct{}]
+	once    sync.Once
+	turn    chan struct{} // holds a token while a question is open
 	waiting atomic.Int32
 }
 
-func (d *Desk) token() chan struct{} {
-	if t := d.turn.Load(); t != nil {
-		return *t
-	}
-	t := make(chan struct{}, 1)
-	if d.turn.CompareAndSwap(nil, &t) {
-		return t
-	}
-	return *d.turn.Load()
-}
-
-// Ask waits for its turn, makes the question and puts it to asker. make may answer itself, when what was decided meanwhile makes
-// the question needless; then asked is false. It returns channel.ErrTimeout at the question's expiry, the context's cause when
+// Ask waits for its turn, prepares the question and puts it to asker. prepare may find it needless, by what was decided meanwhile;
+// then asked is false. It returns channel.ErrTimeout at the question's expiry, the context's cause when
 // ctx ends, and an error that matches ErrUndeliverable when asker fails in another way.
 func (d *Desk) Ask(ctx context.Context, asker channel.Asker, prepare func(waiting int) (q channel.Question, needed bool)) (a channel.Answer, asked bool, err error) {
-	token := d.token()
+	d.once.Do(func() { d.turn = make(chan struct{}, 1) })
 	d.waiting.Add(1)
 	select {
-	case token <- struct{}{}:
+	case d.turn <- struct{}{}:
 		d.waiting.Add(-1)
 	case <-ctx.Done():
 		d.waiting.Add(-1)
 		return a, false, context.Cause(ctx)
 	}
-	defer func() { <-token }()
+	defer func() { <-d.turn }()
 	if ctx.Err() != nil {
 		return a, false, context.Cause(ctx)
 	}
