@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -128,9 +127,7 @@ func (p *place) describe(o environment.OpenOptions, home string, getenv func(str
 		Namespace: environment.NamespaceHost, Traits: environment.Traits{HostLike: true, Network: true},
 		Notes: append(p.engine.Describe(), notes(o.Passthrough)...),
 	}
-	if runtime.GOOS == "windows" {
-		p.info.Lacking = map[string]string{"commands": p.engine.Describe()[0]}
-	}
+	p.info.Lacking = p.engine.Lacking()
 	if n := diskNote(o, p.config, getenv); n != "" {
 		p.info.Notes = append(p.info.Notes, n)
 	}

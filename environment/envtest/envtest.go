@@ -63,7 +63,8 @@ func conform(t *testing.T, open func(t *testing.T) environment.Environment, a Ab
 			for _, c := range part {
 				t.Run(c.name, func(t *testing.T) {
 					if s.lacking[c.needs] {
-						t.Skipf("declared missing: %s", c.needs)
+						s.refused(t, c.needs)
+						return
 					}
 					t.Parallel()
 					c.run(t, s)
@@ -108,12 +109,33 @@ func (s *suite) declared(t *testing.T) {
 	if info.Namespace != environment.NamespaceHost && info.Namespace != environment.NamespaceOwn {
 		t.Errorf("namespace %q", info.Namespace)
 	}
+	for ability := range s.lacking {
+		if info.Lacking[string(ability)] == "" {
+			t.Errorf("Info.Lacking gives no reason for %s", ability)
+		}
+	}
 	_, search := s.env.(environment.Searcher)
 	_, variables := s.env.(environment.Environer)
 	for ability, has := range map[Ability]bool{Search: search, Variables: variables} {
 		if has == s.lacking[ability] {
 			t.Errorf("%s: there %v, declared missing %v", ability, has, s.lacking[ability])
 		}
+	}
+}
+
+// refused shows that what an environment declares missing is refused, where a command can ask for it.
+func (s *suite) refused(t *testing.T, a Ability) {
+	c := environment.Command{Script: "true"}
+	switch a {
+	case Descriptor:
+		c.Extra = []environment.Extra{{Name: "ENVTEST_FD", File: os.Stdin}}
+	case Sudo:
+		c.SudoSecret = func(context.Context) (string, error) { return "", nil }
+	default:
+		t.Skipf("declared missing: %s", a)
+	}
+	if _, err := s.env.Run(context.Background(), c); !errors.Is(err, environment.ErrUnsupported) {
+		t.Errorf("%s is declared missing and gives %v, want ErrUnsupported", a, err)
 	}
 }
 

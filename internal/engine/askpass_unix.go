@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,8 +43,13 @@ var askpassNumber = regexp.MustCompile(`^[0-9]{1,10}$`)
 // askpassPatience is how long an answer waits for its reader.
 const askpassPatience = 5 * time.Second
 
-func newAskpass(temp string, secret func(context.Context) (string, error)) (_ *askpass, err error) {
-	dir, err := os.MkdirTemp(temp, "hermes-ask-") // 0700
+// newAskpass uses the first of the directories that programs can be run from.
+func newAskpass(dirs []string, secret func(context.Context) (string, error)) (_ *askpass, err error) {
+	at := slices.IndexFunc(dirs, runsPrograms)
+	if at < 0 {
+		return nil, fmt.Errorf("no program can be run from any of %q", dirs)
+	}
+	dir, err := os.MkdirTemp(dirs[at], "hermes-ask-") // 0700
 	if err != nil {
 		return nil, err
 	}

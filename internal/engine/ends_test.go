@@ -27,7 +27,8 @@ func (p place) Run(ctx context.Context, c environment.Command) (environment.Resu
 func (p place) Files() environment.FS { return files.New(files.Options{}) }
 
 func (p place) Info() environment.Info {
-	return environment.Info{Backend: "engine", Home: environment.Path(p.base.Home), Temp: environment.Path(p.base.Temp), Shell: p.Shell(), Namespace: environment.NamespaceHost}
+	lacking := map[string]string{"search": "not the engine's", "variables": "not the engine's"}
+	return environment.Info{Lacking: lacking, Backend: "engine", Home: environment.Path(p.base.Home), Temp: environment.Path(p.base.Temp), Shell: p.Shell(), Namespace: environment.NamespaceHost}
 }
 
 func opens(o engine.Options) func(*testing.T) environment.Environment {

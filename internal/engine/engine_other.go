@@ -38,6 +38,9 @@ func (*Engine) Shell() string { return "" }
 // Describe says for people why commands don't run.
 func (*Engine) Describe() []string { return []string{Unavailable} }
 
+// Lacking says that there are no commands, and why.
+func (*Engine) Lacking() map[string]string { return map[string]string{"commands": Unavailable} }
+
 // Run fails with ErrUnavailable.
 func (*Engine) Run(context.Context, environment.Command, Base) (environment.Result, error) {
 	return environment.Result{}, &environment.Error{Kind: environment.ErrUnavailable, Op: "run a command", Err: errors.New(Unavailable)}

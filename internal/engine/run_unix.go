@@ -85,7 +85,7 @@ func (e *Engine) Describe() []string {
 	case e.shell == "":
 		lines = append(lines, "commands: "+e.why)
 	case !e.bash:
-		lines = append(lines, "no bash: scripts run in "+e.shell+"; exported functions, and state after an EXIT trap of the script's own, aren't carried")
+		lines = append(lines, "no bash: "+e.Lacking()["bash"])
 	}
 	if e.guard == nil {
 		lines = append(lines, "no guard: what runs when this process is killed is ended by the next start only")
@@ -93,6 +93,17 @@ func (e *Engine) Describe() []string {
 		lines = append(lines, "guard: "+err.Error())
 	}
 	return append(lines, e.describeLimits()...)
+}
+
+// Lacking says what commands can't do here, and why; nil where nothing is missing.
+func (e *Engine) Lacking() map[string]string {
+	switch {
+	case e.shell == "":
+		return map[string]string{"commands": e.why}
+	case !e.bash:
+		return map[string]string{"bash": "scripts run in " + e.shell + ", which exports no functions and keeps no state when a script sets an EXIT trap or has a syntax error"}
+	}
+	return nil
 }
 
 // Run runs one command from start to end. A zero Result.Reason never comes with a nil error.
@@ -272,7 +283,7 @@ func (r *run) environ() error {
 		}
 	}
 	if r.c.SudoSecret != nil {
-		a, err := newAskpass(r.b.Temp, r.c.SudoSecret)
+		a, err := newAskpass([]string{r.b.Temp, "/dev/shm", "/var/tmp", r.b.Home}, r.c.SudoSecret)
 		if err != nil {
 			return &environment.Error{Kind: environment.ErrNotStarted, Op: "prepare sudo's password prompt", Err: err}
 		}

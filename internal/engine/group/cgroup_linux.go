@@ -65,9 +65,9 @@ func ownCgroup() (string, error) {
 	if path == "" {
 		return "", errors.New("no cgroup v2 in this system")
 	}
-	mount, root, err := cgroupMount()
+	mount, root, err := mountOf(func(kind, _ string) bool { return kind == "cgroup2" })
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("cgroup v2: %w", err)
 	}
 	rel, err := filepath.Rel(root, path)
 	if err != nil || strings.HasPrefix(rel, "..") {
@@ -76,20 +76,20 @@ func ownCgroup() (string, error) {
 	return filepath.Join(mount, rel), nil
 }
 
-// cgroupMount finds where cgroup v2 is mounted, and which part of it.
-func cgroupMount() (mount, root string, err error) {
+// mountOf finds where a hierarchy is mounted, and which part of it. It is told by its type and its mount options.
+func mountOf(is func(kind, options string) bool) (mount, root string, err error) {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return "", "", errors.New("mounts can't be read")
 	}
 	for line := range strings.Lines(string(b)) {
 		left, right, ok := strings.Cut(line, " - ")
-		f := strings.Fields(left)
-		if ok && len(f) >= 5 && strings.HasPrefix(right, "cgroup2 ") {
-			return f[4], f[3], nil
+		l, r := strings.Fields(left), strings.Fields(right) // … root mount … - type source options
+		if ok && len(l) >= 5 && len(r) >= 3 && is(r[0], r[2]) {
+			return l[4], l[3], nil
 		}
 	}
-	return "", "", errors.New("cgroup v2 isn't mounted")
+	return "", "", errors.New("it isn't mounted")
 }
 
 func openCgroup(root, id string) *cgroup {

@@ -30,11 +30,11 @@ type Options struct {
 
 // Rung makes groups in the one way that was found to work here. It is safe for concurrent use.
 type Rung struct {
-	owner     Owner
-	root      string // cgroup v2 directory below which ours are made, "" = none
-	why       string // why there are no cgroups
-	subreaper bool
-	next      atomic.Uint64
+	owner  Owner
+	root   string  // cgroup v2 directory below which ours are made, "" = none
+	why    string  // why there are no cgroups
+	strays *strays // set where this process is a subreaper
+	next   atomic.Uint64
 }
 
 // Detect chooses the rung. It is cheap, needs no root and leaves nothing behind.
@@ -49,7 +49,9 @@ func Detect(o Options) *Rung {
 		r.root, r.why = cgroupRoot()
 	}
 	if r.root == "" && o.Subreaper {
-		r.subreaper = becomeSubreaper() == nil
+		if becomeSubreaper() == nil {
+			r.strays = &strays{seen: map[int]stray{}}
+		}
 	}
 	return r
 }
@@ -59,7 +61,7 @@ func (r *Rung) Describe() string {
 	switch {
 	case r.root != "":
 		return "process groups: one cgroup per command below " + r.root
-	case r.subreaper:
+	case r.strays != nil:
 		return "process groups: session, descendants and a marker variable (no cgroups: " + r.why + ")"
 	default:
 		return "process groups: " + scanName + " (no cgroups: " + r.why + "); a process that changes its session, loses its parents and hides its environment is not found"
@@ -68,7 +70,7 @@ func (r *Rung) Describe() string {
 
 // Open makes an empty group for a command that is about to start.
 func (r *Rung) Open() *Group {
-	g := &Group{id: r.owner.String() + "." + strconv.FormatUint(r.next.Add(1), 10), reaps: r.subreaper, known: map[int]uint64{}, sessions: map[int]bool{}}
+	g := &Group{id: r.owner.String() + "." + strconv.FormatUint(r.next.Add(1), 10), strays: r.strays, known: map[int]uint64{}, sessions: map[int]bool{}}
 	if r.root != "" {
 		g.cgroup = openCgroup(r.root, g.id) // nil where it can't be made now; the marker still works
 	}
@@ -79,7 +81,9 @@ func (r *Rung) Open() *Group {
 type Group struct {
 	id     string
 	cgroup *cgroup
-	reaps  bool
+	strays *strays // nil unless orphans come to this process
+	counts []count // where bounds are counted
+	v1dirs []string
 
 	mu       sync.Mutex
 	leader   process
@@ -173,7 +177,8 @@ func (g *Group) Members() []environment.ProcessRef {
 // Close lets go of the group if nobody is in it any more and reports whether that is so. Members go on; Close may be called again.
 func (g *Group) Close() bool {
 	g.reap()
-	return g.cgroup.remove()
+	v1 := g.removeV1()
+	return g.cgroup.remove() && v1
 }
 
 // living finds the members that live now.
@@ -217,6 +222,11 @@ func (g *Group) scan() []process {
 			members[p.pid], grown = p, true
 			g.known[p.pid] = p.start
 			g.sessions[p.session] = true
+		}
+	}
+	for _, p := range all {
+		if _, in := members[p.pid]; !in && p.dead() && p.parent == os.Getpid() {
+			g.strays.note(p)
 		}
 	}
 	living := slices.Collect(maps.Values(members))

@@ -125,3 +125,36 @@ func TestCgroup_IsGoneWithItsCommand(t *testing.T) { // GRP-1
 		t.Errorf("%s: %v", dir, err)
 	}
 }
+
+func TestStrays_AreCollectedWhenNobodyClaimsThem(t *testing.T) { // GRP-1
+	c := exec.Command("true")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		if p, err := readProcess(c.Process.Pid); err == nil && p.dead() {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("it doesn't end")
+		}
+	}
+	s := &strays{seen: map[int]stray{}}
+	p, err := readProcess(c.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.note(p)
+	s.collect(time.Now())
+	if _, err := readProcess(p.pid); err != nil {
+		t.Fatal("a child was taken from who may be about to wait for it")
+	}
+	s.collect(time.Now().Add(2 * unclaimed))
+	if now, err := readProcess(p.pid); err == nil && now.start == p.start {
+		t.Error("it lies there for ever")
+	}
+	if len(s.seen) > 0 {
+		t.Errorf("%v", s.seen)
+	}
+	_ = c.Wait() // taken already, which it says
+}

@@ -74,22 +74,3 @@ func (g *Group) kill() []environment.ProcessRef {
 		g.reap()
 	}
 }
-
-// reap collects dead orphans of the group that came to this process as their subreaper. The leader is its starter's to collect,
-// and children of anyone else in this process have another session.
-func (g *Group) reap() {
-	if !g.reaps {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for pid := range g.known {
-		if pid == g.leader.pid {
-			continue
-		}
-		var status syscall.WaitStatus
-		if got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); err == nil && got == pid {
-			delete(g.known, pid)
-		}
-	}
-}

@@ -1,0 +1,9 @@
+package engine
+
+import "golang.org/x/sys/unix"
+
+// runsPrograms reports whether programs can be run from dir: hardened systems mount temporary directories without.
+func runsPrograms(dir string) bool {
+	var s unix.Statfs_t
+	return unix.Statfs(dir, &s) == nil && s.Flags&unix.ST_NOEXEC == 0
+}
