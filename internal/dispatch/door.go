@@ -94,6 +94,7 @@ type Door struct {
 	idPrefix    string
 	idCount     atomic.Uint64
 	auditFailed atomic.Bool
+	crew        crew
 	left        stragglers
 	waits       waits
 }
@@ -129,6 +130,7 @@ func (d *Door) Abandoned() int { return d.left.count() }
 
 // Close waits for handlers that outlived their calls, until ctx ends.
 func (d *Door) Close(ctx context.Context) error {
+	d.crew.close()
 	select {
 	case <-d.left.none():
 		return nil
@@ -220,15 +222,11 @@ func (f *flight) through(ctx context.Context, steps []step) {
 // hook or a handler does, the call is answered. It returns the flight that holds the answer.
 func (f *flight) perform(ctx context.Context) *flight {
 	spare := f.call // as it was before anybody could change it
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		f.through(ctx, performing)
-	}()
+	finished := f.door.crew.run(ctx, f)
 	if f.await(ctx, finished) {
 		return f
 	}
-	left := &flight{door: f.door, session: f.session, request: f.request, entry: f.entry, call: spare, ticket: f.ticket}
+	left := &flight{door: f.door, session: f.session, request: f.request, entry: f.entry, call: spare}
 	left.host.flight = left
 	left.record.Trace = f.record.Trace
 	left.result.Duration = time.Since(f.begun)
