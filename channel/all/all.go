@@ -2,3 +2,7 @@
 
 // Package all links every channel in.
 package all
+
+import (
+	_ "github.com/hermes-runtime/hermes/channel/terminal"
+)

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
+	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/channel"
@@ -140,8 +143,11 @@ func describe(q channel.Question) hook.Approval {
 
 // facts is what approval has to know of the place of a task. Nothing is started for it: a place that isn't there yet is judged as
 // one that reaches the host.
-func (r *Runtime) facts(task string) dispatch.Facts {
-	f := dispatch.Facts{Dir: r.places.Dir(task), Home: r.environ["HOME"], User: r.environ["USER"], Environment: r.places.Key(task), HostLike: true}
+func (r *Runtime) facts(task string, workspace func() string) dispatch.Facts {
+	f := dispatch.Facts{
+		Dir: r.places.Dir(task), Home: r.environ["HOME"], User: r.environ["USER"], Environment: r.places.Key(task),
+		Workspace: workspace(), HostLike: true,
+	}
 	if f.Home == "" {
 		if u, err := user.Current(); err == nil {
 			f.Home, f.User = u.HomeDir, u.Username
@@ -151,4 +157,22 @@ func (r *Runtime) facts(task string) dispatch.Facts {
 		f.Home, f.HostLike = string(info.Home), info.Traits.HostLike
 	}
 	return f
+}
+
+// workspace finds the repository around the directory that a task starts in, once.
+func (r *Runtime) workspace(task string) func() string {
+	return sync.OnceValue(func() string {
+		dir := r.places.Dir(task)
+		if dir == "" {
+			return ""
+		}
+		for at := dir; ; at = filepath.Dir(at) {
+			if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+				return at
+			}
+			if at == filepath.Dir(at) {
+				return dir
+			}
+		}
+	})
 }

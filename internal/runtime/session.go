@@ -59,12 +59,13 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 		s.request.Has = append(s.request.Has, tool.NeedAsker)
 	}
 	place := func(ctx context.Context) (environment.Place, error) { return r.places.Place(ctx, o.Task) }
+	workspace := r.workspace(o.Task)
 	s.inner = dispatch.Session{
 		ID: o.ID, Task: o.Task, Caller: o.Caller, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
 		Dir:      func() string { return r.places.Dir(o.Task) },
 		Services: &services{outer: r.services, held: append([]any{offer{s}}, o.Services...)},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
-		Facts:    func() dispatch.Facts { return r.facts(o.Task) },
+		Facts:    func() dispatch.Facts { return r.facts(o.Task, workspace) },
 		Progress: o.Progress,
 	}
 	r.permit(o)
