@@ -93,7 +93,7 @@ func (c *checker) file(file string) error {
 			c.third(i.Pos(), pkg, target, test || slices.ContainsFunc(suites, func(s string) bool { return within(pkg, s) }))
 		}
 	}
-	if !test {
+	if !test && !slices.ContainsFunc(suites, func(s string) bool { return within(pkg, s) }) {
 		c.literals(f, rel, pkg)
 	}
 	return nil

@@ -91,8 +91,10 @@ var names = map[string][]string{
 
 // tables are the files in which the seeds fix names.
 var tables = map[string]string{
-	"internal/registry/toolsets.go": "presets and legacy names",
-	"internal/script/services.go":   "the name that hermes exec calls",
+	"internal/registry/toolsets.go":  "presets and legacy names",
+	"internal/script/services.go":    "the name that hermes exec calls",
+	"toolset/terminal/foreground.go": "programs of these names in a shell",
+	"internal/bench/paths.go":        "the tools whose whole path is measured",
 }
 
 // tablesBelow are folders that hold such tables.
