@@ -22,3 +22,5 @@ func (g *Group) Limit(Limits) Held { return Held{} }
 func (g *Group) Struck() (memory, processes bool) { return false, false }
 
 func (g *Group) removeV1() bool { return true }
+
+func tidyV1() {}

@@ -97,11 +97,25 @@ func (g *Group) Struck() (memory, processes bool) {
 
 // v1 makes a directory of the group in a v1 hierarchy, "" where it can't be.
 func (g *Group) v1(controller string) string {
-	own, err := os.ReadFile("/proc/self/cgroup")
+	own := ownV1(controller)
+	if own == "" {
+		return ""
+	}
+	dir := filepath.Join(own, g.id)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return ""
+	}
+	g.v1dirs = append(g.v1dirs, dir)
+	return dir
+}
+
+// ownV1 gives the directory of this process in the v1 hierarchy of a controller, "" where there is none to be seen.
+func ownV1(controller string) string {
+	b, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return ""
 	}
-	for line := range strings.Lines(string(own)) {
+	for line := range strings.Lines(string(b)) {
 		f := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)
 		if len(f) != 3 || f[1] != controller {
 			continue
@@ -112,18 +126,27 @@ func (g *Group) v1(controller string) string {
 		if err != nil {
 			return ""
 		}
-		rel, err := filepath.Rel(root, f[2])
-		if err != nil || strings.HasPrefix(rel, "..") {
-			return ""
+		if rel, err := filepath.Rel(root, f[2]); err == nil && !strings.HasPrefix(rel, "..") {
+			return filepath.Join(mount, rel)
 		}
-		dir := filepath.Join(mount, rel, g.id)
-		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return ""
-		}
-		g.v1dirs = append(g.v1dirs, dir)
-		return dir
 	}
 	return ""
+}
+
+// tidyV1 removes the v1 directories of owners that are dead, which only empty ones allow.
+func tidyV1() {
+	for _, c := range controllers {
+		own := ownV1(c.name)
+		if own == "" {
+			continue
+		}
+		dirs, _ := filepath.Glob(filepath.Join(own, "hermes-*"))
+		for _, d := range dirs {
+			if o, err := ParseOwner(filepath.Base(d)); err == nil && !o.Alive() {
+				_ = syscall.Rmdir(d) // fails while someone is in it
+			}
+		}
+	}
 }
 
 // removeV1 takes the v1 directories away and reports whether none is left.

@@ -36,6 +36,7 @@ func Tidy() {
 			(&cgroup{dir: dir}).remove() // fails while someone is in it
 		}
 	}
+	tidyV1()
 }
 
 // marks gives the ids with prefix among the marks of an environment block.
