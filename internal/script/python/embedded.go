@@ -3,6 +3,8 @@ package python
 import (
 	"context"
 	"log/slog"
+
+	"github.com/hermes-runtime/hermes/internal/script/python/embedded"
 )
 
 // EmbeddedOptions says where the embedded interpreter is kept.
@@ -12,6 +14,9 @@ type EmbeddedOptions struct {
 }
 
 // Embedded returns what makes Hermes's own interpreter, for Options; nil if the build has none.
-func Embedded(EmbeddedOptions) func(ctx context.Context, progress func(string)) (string, error) {
-	return nil
+func Embedded(o EmbeddedOptions) func(ctx context.Context, progress func(string)) (string, error) {
+	if !embedded.Available() {
+		return nil
+	}
+	return embedded.New(embedded.Options{Home: o.Home, Log: o.Log}).Path
 }

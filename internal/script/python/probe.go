@@ -22,8 +22,8 @@ const question = `import sys; sys.stdout.write("python %d %d %d\n%s\n" % (sys.ve
 
 // probe starts the candidate and asks who it is. What it answers with is run later: a version manager's wrapper answers with the
 // interpreter behind it, a virtual environment's link with itself.
-func probe(ctx context.Context, path string) (facts, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+func probe(ctx context.Context, path string, wait time.Duration) (facts, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-E", "-s", "-S", "-c", question)
 	cmd.Dir = "/"
@@ -34,7 +34,7 @@ func probe(ctx context.Context, path string) (facts, error) {
 	ownGroup(cmd)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return facts{}, fmt.Errorf("ask %s for its version: no answer in %s", path, probeTime)
+			return facts{}, fmt.Errorf("ask %s for its version: no answer in %s", path, wait)
 		}
 		return facts{}, fmt.Errorf("ask %s for its version: %w", path, err)
 	}

@@ -46,6 +46,7 @@ type Options struct {
 // Resolver finds interpreters and remembers what it learned of them. It is safe for concurrent use.
 type Resolver struct {
 	o     Options
+	wait  time.Duration // for a candidate's answer
 	mu    sync.Mutex
 	known map[identity]answer
 }
@@ -74,7 +75,7 @@ func New(o Options) *Resolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Resolver{o: o, known: map[identity]answer{}}
+	return &Resolver{o: o, wait: probeTime, known: map[identity]answer{}}
 }
 
 // Project finds the interpreter of project mode: the configured one, that of VIRTUAL_ENV, of CONDA_PREFIX, else Hermes's own.
@@ -172,7 +173,7 @@ func (r *Resolver) ask(ctx context.Context, path string) (facts, error) {
 	if ok && (a.err == nil || now.Sub(a.at) < failureTTL) {
 		return a.found, a.err
 	}
-	f, err := probe(ctx, path)
+	f, err := probe(ctx, path, r.wait)
 	if ctx.Err() != nil {
 		return f, err // says nothing about the interpreter
 	}

@@ -1,0 +1,5 @@
+package embedded
+
+import "io/fs"
+
+func ownedPrivately(fs.FileInfo) bool { return false }
