@@ -56,10 +56,8 @@ type place struct {
 	log    func(msg string, args ...any)
 	shell  bool // hermes was started from a shell, which has read the user's files
 
-	login struct {
-		sync.Once
-		*engine.Login
-	}
+	mu    sync.Mutex
+	login *engine.Login // nil until the user's files were read
 }
 
 var (
@@ -128,6 +126,9 @@ func (p *place) describe(o environment.OpenOptions, home string, getenv func(str
 		Notes: append(p.engine.Describe(), notes(o.Passthrough)...),
 	}
 	p.info.Lacking = p.engine.Lacking()
+	if n := p.engine.Guarded(); n != "" {
+		p.info.Notes = append(p.info.Notes, n)
+	}
 	if n := diskNote(o, p.config, getenv); n != "" {
 		p.info.Notes = append(p.info.Notes, n)
 	}
@@ -174,15 +175,27 @@ func (p *place) base(ctx context.Context) engine.Base {
 	if !p.readsLogin() {
 		return b
 	}
-	p.login.Do(func() {
-		p.login.Login = p.engine.LoginEnviron(ctx, b, p.config.ShellInitFiles)
-		for _, w := range p.login.Warnings {
-			p.log(w)
-		}
-	})
-	b.Login = p.login.Login
-	b.Environ = p.login.Over(b.Environ)
+	b.Login = p.readLogin(ctx, b)
+	b.Environ = b.Login.Over(b.Environ)
 	return b
+}
+
+// readLogin reads the user's files once. A command that was interrupted meanwhile leaves it to the next one.
+func (p *place) readLogin(ctx context.Context, b engine.Base) *engine.Login {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.login != nil {
+		return p.login
+	}
+	l := p.engine.LoginEnviron(ctx, b, p.config.ShellInitFiles)
+	if ctx.Err() != nil {
+		return l
+	}
+	for _, w := range l.Warnings {
+		p.log(w)
+	}
+	p.login = l
+	return l
 }
 
 // readsLogin reports whether the user's shell files are worth reading: they are named in the configuration, or nobody has read them

@@ -38,6 +38,9 @@ func (*Engine) Shell() string { return "" }
 // Describe says for people why commands don't run.
 func (*Engine) Describe() []string { return []string{Unavailable} }
 
+// Guarded is "": there is nothing to guard.
+func (*Engine) Guarded() string { return "" }
+
 // Lacking says that there are no commands, and why.
 func (*Engine) Lacking() map[string]string { return map[string]string{"commands": Unavailable} }
 

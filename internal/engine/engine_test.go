@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,8 @@ func TestCarry_StateSurvivesEveryEnd(t *testing.T) { // ENG-8, ENG-9
 		{"DEBUG trap", `trap 'echo dbg' DEBUG; export A=11`, "11", 0},
 		{"descriptors taken", `exec 9>/dev/null 10>/dev/null; export A=12; exit 1`, "12", 1},
 		{"awkward values", `export A=$'a"b\\c\n$x` + "`" + `\ty\x01\'' `, "a\"b\\c\n$x`\ty\x01'", 0},
+		{"POSIX mode", `set -o posix; export A=13; exit 1`, "13", 1},
+		{"POSIX mode by variable", `export POSIXLY_CORRECT=1 A=14; exec 9>&1`, "14", 0},
 		{"former after exec", `export A=no; exec true`, "", 0},
 		{"former after a signal", `export A=no; kill -9 $$`, "", 137},
 		{"unset", `export A=1; unset A`, "", 0},
@@ -77,6 +80,41 @@ func TestCarry_StateSurvivesEveryEnd(t *testing.T) { // ENG-8, ENG-9
 				t.Errorf("A = %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+func TestCarry_PosixModeStays(t *testing.T) { // ENG-8
+	e := open(t, engine.Options{})
+	s := environment.NewState(environment.Path(t.TempDir()))
+	for _, script := range []string{`export POSIXLY_CORRECT=1; f() { echo f; }; export -f f`, `trap 'echo bye' EXIT; export A=1`} {
+		call(t, e, environment.Command{Script: script, State: s})
+	}
+	if _, got := call(t, e, environment.Command{Script: `f; echo "$POSIXLY_CORRECT"; case $SHELLOPTS in *posix*) echo posix;; esac`, State: s}); got != "f\n1\nposix\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestLeft_WhatIsAboutToExitIsNotNamed(t *testing.T) { // ENG-16
+	e := open(t, engine.Options{})
+	for range 5 {
+		res, out := call(t, e, environment.Command{Script: `echo x > >(cat; cat </dev/null)`})
+		if out != "x\n" || len(res.Left) > 0 {
+			t.Errorf("%+v, %q", res, out)
+		}
+	}
+}
+
+func TestRun_AnEndedContextStartsNothing(t *testing.T) { // CON-5
+	e := open(t, engine.Options{})
+	file := filepath.Join(t.TempDir(), "ran")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	res, err := e.Run(ctx, environment.Command{Script: "echo >" + file}, base(t))
+	if err != nil || res.Reason != environment.Interrupted || res.ExitCode != 130 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Error("it ran")
 	}
 }
 

@@ -49,16 +49,28 @@ func (r *run) follow(ctx context.Context) environment.Result {
 	case <-timeout:
 		r.cut(&res, environment.TimedOut)
 	case <-ctx.Done():
-		reason := environment.Interrupted
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			reason = environment.TimedOut
-		}
+		reason, _ := reasonOf(ctx)
 		r.cut(&res, reason)
 	case <-r.e.ended.Done():
 		r.cut(&res, environment.Interrupted)
 	}
 	r.e.guard.Remove(r.group.ID())
 	res.Elapsed = time.Since(r.began)
+	return res
+}
+
+// reasonOf tells why a command is cut whose context has ended, and with which code.
+func reasonOf(ctx context.Context) (environment.Reason, int) {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return environment.TimedOut, 124
+	}
+	return environment.Interrupted, 130
+}
+
+// unstarted is the result of a command whose context had ended before it could start.
+func (r *run) unstarted(ctx context.Context) environment.Result {
+	res := environment.Result{Dir: environment.Path(r.place.dir), DirNote: r.place.note}
+	res.Reason, res.ExitCode = reasonOf(ctx)
 	return res
 }
 
@@ -74,12 +86,25 @@ func (r *run) ended(res *environment.Result, x exit) {
 	r.drain()
 	r.struck(res)
 	if !r.c.EndLeft {
-		if res.Left = r.group.Members(); len(res.Left) > 0 {
+		if res.Left = r.left(); len(res.Left) > 0 {
 			r.e.record.left(r.group.ID())
 		}
 	}
 	if r.carry && x.signal == 0 {
 		r.carryOver(res)
+	}
+}
+
+// left lists what goes on after a normal end. Members that have closed the output and are about to exit, as those of >(…) are, get a
+// moment for it.
+func (r *run) left() []environment.ProcessRef {
+	const looks, apart = 4, 5 * time.Millisecond
+	for look := 1; ; look++ {
+		refs := r.group.Members()
+		if len(refs) == 0 || look == looks {
+			return refs
+		}
+		time.Sleep(apart)
 	}
 }
 

@@ -56,6 +56,8 @@ func (e *Engine) LoginEnviron(ctx context.Context, b Base, files []string) *Logi
 	case err != nil:
 		l.warn("can't be read: %v", err)
 		return l
+	case res.Reason == environment.Interrupted, ctx.Err() != nil:
+		return l // it was cut: the caller tries again
 	case res.Reason == environment.TimedOut:
 		l.warn("take longer than %v: %s", LoginTimeout, text)
 		return l

@@ -4,11 +4,12 @@ package engine
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hermes-runtime/hermes/internal/engine/group"
@@ -30,11 +31,14 @@ type record struct {
 	made bool
 }
 
+// records numbers the engines of this process: each has a file of its own.
+var records atomic.Uint64
+
 func newRecord(home string, o group.Owner) *record {
 	if home == "" {
 		return nil
 	}
-	return &record{path: filepath.Join(home, recordDir, recordPrefix+o.String())}
+	return &record{path: filepath.Join(home, recordDir, recordPrefix+o.String()+"."+strconv.FormatUint(records.Add(1), 10))}
 }
 
 // begin makes the file, once. Failing that there is none: the guard remains.
@@ -93,29 +97,40 @@ func (e *Engine) Sweep() {
 	}
 	dir := filepath.Join(e.o.Home, recordDir)
 	files, _ := os.ReadDir(dir) // no directory: no runtime before us
+	dead := map[group.Owner][]string{}
 	for _, f := range files {
 		id, ours := strings.CutPrefix(f.Name(), recordPrefix)
 		if !ours {
 			continue
 		}
 		if o, err := group.ParseOwner(id); err == nil && !o.Alive() {
-			e.calls.Go(func() { e.sweep(o, filepath.Join(dir, f.Name())) })
+			dead[o] = append(dead[o], filepath.Join(dir, f.Name()))
 		}
+	}
+	for o, files := range dead {
+		e.calls.Go(func() { e.sweep(o, files) })
 	}
 	e.calls.Go(group.Tidy)
 }
 
-func (e *Engine) sweep(o group.Owner, name string) {
-	b, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return // another runtime was faster
+// sweep ends what a dead owner left, as its records tell.
+func (e *Engine) sweep(o group.Owner, files []string) {
+	var goOn []string
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return // another runtime was faster
+		}
+		goOn = append(goOn, strings.Fields(string(b))...)
 	}
 	if o.ThisBoot() {
-		for _, g := range group.Orphans(o, strings.Fields(string(b))) {
+		for _, g := range group.Orphans(o, goOn) {
 			left := g.End(sweepGrace)
 			g.Close()
 			e.o.Log.Warn("ended what a runtime that died had left running", "group", g.ID(), "survivors", len(left))
 		}
 	}
-	os.Remove(name)
+	for _, f := range files {
+		os.Remove(f)
+	}
 }

@@ -87,12 +87,20 @@ func (e *Engine) Describe() []string {
 	case !e.bash:
 		lines = append(lines, "no bash: "+e.Lacking()["bash"])
 	}
-	if e.guard == nil {
-		lines = append(lines, "no guard: what runs when this process is killed is ended by the next start only")
-	} else if err := e.guard.Err(); err != nil {
-		lines = append(lines, "guard: "+err.Error())
-	}
 	return append(lines, e.describeLimits()...)
+}
+
+// Guarded says for people why nothing ends the commands of this process should it be killed, "" where a guard does.
+func (e *Engine) Guarded() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case len(e.o.Guard) == 0:
+		return "no guard: what runs when this process is killed is ended by the next start only"
+	case e.guard != nil && e.guard.Err() != nil:
+		return e.guard.Err().Error()
+	}
+	return ""
 }
 
 // Lacking says what commands can't do here, and why; nil where nothing is missing.
@@ -116,6 +124,10 @@ func (e *Engine) Run(ctx context.Context, c environment.Command, b Base) (enviro
 	defer r.release()
 	if res, err := r.prepare(); res != nil || err != nil {
 		return finish(res, r), err
+	}
+	if ctx.Err() != nil {
+		res := r.unstarted(ctx)
+		return finish(&res, r), nil
 	}
 	if err := r.start(); err != nil {
 		return r.refused(err)

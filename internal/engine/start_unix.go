@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,7 +44,8 @@ func (r *run) program() error {
 	if err := r.outputs(files); err != nil {
 		return notStarted("make a pipe for the output", err)
 	}
-	w := wrapping{bash: r.e.bash, carry: r.carry, limits: r.limits()}
+	posix := slices.ContainsFunc(r.env, func(e string) bool { return strings.HasPrefix(e, "POSIXLY_CORRECT=") })
+	w := wrapping{bash: r.e.bash, posix: posix, carry: r.carry, limits: r.limits()}
 	if r.carry { // descriptor 3: the texts of wrap.go count on it
 		p, in, err := newPump(&collector{most: maxDump})
 		if err != nil {

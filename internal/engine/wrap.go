@@ -14,9 +14,10 @@ import (
 const (
 	bashMove = `{ exec 231>&10; } 3>&- 2>/dev/null || exec 231>&3; exec 3>&-;`
 	// bashDump prints one record: directory, variables, functions, each ended by a zero byte, and a closing mark. Traps that would
-	// run in between, and tracing, are silenced first.
+	// run in between, and tracing, are silenced first; POSIX mode, in which functions aren't printed, is left after the variables
+	// because that unsets POSIXLY_CORRECT.
 	bashDump = `{ builtin trap - DEBUG ERR RETURN; builtin set +xv; } >/dev/null 2>&1; ` +
-		`{ builtin pwd; builtin printf "\0"; builtin export -p; builtin printf "\0"; builtin export -pf; builtin printf "\0.\0"; } >&231 2>/dev/null`
+		`{ builtin pwd; builtin printf "\0"; builtin export -p; builtin printf "\0"; builtin set +o posix; builtin export -pf; builtin printf "\0.\0"; } >&231 2>/dev/null`
 	bashArm = `builtin trap '` + bashDump + `' EXIT;`
 
 	// bashTrap stands in for the builtin in scripts that set an EXIT trap of their own: theirs runs first, with the exit status it
@@ -57,6 +58,7 @@ func (w wrapping) word(script string) string {
 // wrapping says what goes around a script.
 type wrapping struct {
 	bash   bool
+	posix  bool // bash starts in POSIX mode, where no function may be called trap
 	carry  bool // print the state at the end
 	login  int  // descriptor that gives functions and aliases, 0 = none
 	script int  // descriptor that gives the script, 0 = it is in the text
@@ -69,7 +71,7 @@ func (w wrapping) text(script string) string {
 	s.WriteString(w.limits)
 	if w.carry {
 		switch {
-		case w.bash && ownTrap.MatchString(script):
+		case w.bash && !w.posix && ownTrap.MatchString(script):
 			s.WriteString(bashMove + bashTrap + bashArm)
 		case w.bash:
 			s.WriteString(bashMove + bashArm)

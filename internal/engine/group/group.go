@@ -21,6 +21,9 @@ import (
 // inside a command of another runtime stays inside that command's group.
 const Variable = "HERMES_GROUP"
 
+// next numbers the groups of this process, whichever rung makes them: two groups of one name would be one.
+var next atomic.Uint64
+
 // Options says how groups are formed. The zero value is the best that this machine offers without changing this process.
 type Options struct {
 	Owner     Owner // who the groups belong to; zero = this process
@@ -70,7 +73,7 @@ func (r *Rung) Describe() string {
 
 // Open makes an empty group for a command that is about to start.
 func (r *Rung) Open() *Group {
-	g := &Group{id: r.owner.String() + "." + strconv.FormatUint(r.next.Add(1), 10), strays: r.strays, known: map[int]uint64{}, sessions: map[int]bool{}}
+	g := &Group{id: r.owner.String() + "." + strconv.FormatUint(next.Add(1), 10), strays: r.strays, known: map[int]uint64{}, sessions: map[int]bool{}}
 	if r.root != "" {
 		g.cgroup = openCgroup(r.root, g.id) // nil where it can't be made now; the marker still works
 	}

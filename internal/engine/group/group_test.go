@@ -67,11 +67,26 @@ func TestMark_KeepsTheOuterGroups(t *testing.T) { // GRP-2
 			t.Errorf("%s isn't found in %q", g.ID(), block)
 		}
 	}
-	if carries(block, r.Open().ID()) || carries(block, strings.TrimSuffix(inner.ID(), "2")) || carries([]byte("X"+Variable+"="+inner.ID()), inner.ID()) {
+	if carries(block, r.Open().ID()) || carries(block, inner.ID()[:len(inner.ID())-1]) || carries([]byte("X"+Variable+"="+inner.ID()), inner.ID()) {
 		t.Error("a group was found that isn't there")
 	}
 	if got := marks(block, r.owner.String()+"."); !slices.Equal(got, []string{outer.ID(), inner.ID()}) {
 		t.Errorf("marks %q", got)
+	}
+}
+
+func TestGroup_NoTwoHaveOneName(t *testing.T) { // GRP-5
+	seen := map[string]bool{}
+	for range 3 {
+		r := Detect(Options{})
+		for range 3 {
+			g := r.Open()
+			if seen[g.ID()] {
+				t.Errorf("%s names two groups", g.ID())
+			}
+			seen[g.ID()] = true
+			g.Close()
+		}
 	}
 }
 
