@@ -22,7 +22,7 @@ func TestLimits_AHitIsNamedWithItsValue(t *testing.T) { // LIM-2
 		"file size": {environment.Limits{FileSizeMB: 1}, `exec head -c 3000000 /dev/zero >big`, "", "file_size_mb: 1 MB"},
 		"cpu":       {environment.Limits{CPUSeconds: 1}, `while :; do :; done`, "", "cpu: 1 s"},
 		"memory":    {environment.Limits{MemoryMB: 64}, eat, "memory_mb = 64 MB: for the command", "memory_mb: 64 MB"},
-		"processes": {environment.Limits{Processes: 8}, `for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 5 & done; exit 1`, "processes = 8: for the command", "processes: 8"},
+		"processes": {environment.Limits{Processes: 8}, `exec sh -c "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 5 & done; exit 1"`, "processes = 8: for the command", "processes: 8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
