@@ -189,7 +189,7 @@ func (a *app) open(ctx context.Context) (*runtime.Runtime, error) {
 	}
 	o := runtime.Options{
 		ConfigFile: a.config, Dir: a.dir, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
-		Asker: a.asker(), Progress: a.err, GuardArgv: guardArgv(),
+		Asker: a.asker(), Progress: a.err, GuardArgv: guardArgv(), Version: version(),
 	}
 	rt, err := runtime.Open(ctx, o)
 	if err != nil {

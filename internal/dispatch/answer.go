@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -108,7 +109,7 @@ func (f *flight) account(span Span) {
 	r := &f.record
 	r.Time, r.Session, r.Task, r.Call, r.Parent = time.Now(), f.call.Session, f.call.Task, f.call.ID, f.call.Parent
 	r.Caller, r.Status, r.ErrorType = string(f.call.Caller), string(f.result.Status), string(f.result.Type)
-	r.ResultChars, r.Duration = len(f.result.JSON), f.result.Duration
+	r.ResultChars, r.Duration = utf8.RuneCountInString(f.result.JSON), f.result.Duration
 	if f.entry != nil {
 		r.Name, r.Toolset, r.Origin = f.call.Name, f.entry.Spec.Toolset, string(f.entry.Origin)
 	}
@@ -118,14 +119,17 @@ func (f *flight) account(span Span) {
 	if s := f.result.Spill; s != nil {
 		r.Spilled, r.SpillPath = s.Chars, s.Path
 	}
-	if d.audit != nil {
+	if d.audit != nil || span != nil {
 		r.Args = d.redactArgs(&f.call)
+	}
+	if d.audit != nil {
 		d.writeAudit(r)
 	}
 	if d.metrics != nil {
 		d.metrics(r)
 	}
 	if span != nil {
+		r.Result = f.result.JSON
 		span.End(r)
 	}
 }

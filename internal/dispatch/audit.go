@@ -37,7 +37,8 @@ type Record struct {
 	Duration    time.Duration
 	Queued      time.Duration
 	ResultChars int
-	Spilled     int // characters
+	Result      string // redacted; set where somebody observes
+	Spilled     int    // characters
 	SpillPath   string
 	Trace       string
 }

@@ -198,6 +198,7 @@ func (d *Door) finish(ctx context.Context, f *flight) tool.Result {
 	f.session.Calls.enter(&f.ticket)
 	defer f.session.Calls.leave(&f.ticket)
 	span := f.trace(&ctx)
+	f.record.Queued = time.Since(f.begun)
 	if !f.done {
 		f = f.perform(ctx)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/observe"
 	"github.com/hermes-runtime/hermes/internal/redact"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/script"
@@ -42,8 +43,7 @@ type Options struct {
 	Log        *slog.Logger  // nil = warnings and errors are dropped
 	Progress   io.Writer     // what a person is told while they wait; nil = nothing
 	GuardArgv  []string      // starts the guard that ends commands if this process dies; nil = there is none
-	Tracer     dispatch.Tracer
-	Metrics    func(*dispatch.Record)
+	Version    string        // told to collectors of telemetry
 }
 
 // Runtime is a tool runtime. It is safe for concurrent use.
@@ -66,6 +66,7 @@ type Runtime struct {
 	audit    *atomicfile.Rotating
 	decided  *atomicfile.Rotating
 	scripts  *script.Runner
+	observer *observe.Observer
 	sweep    func(string)
 
 	mu       sync.Mutex
@@ -125,10 +126,20 @@ func (r *Runtime) build() {
 		}
 	}
 	r.gate = r.newGate()
-	r.door = dispatch.New(dispatch.Parts{
-		Registry: r.registry, Hooks: r.hooks, Approver: r.gate, Redactor: r.redactor, Audit: r.audit,
-		Tracer: o.Tracer, Metrics: o.Metrics, Log: r.log, Config: r.settings.door(),
-	})
+	parts := dispatch.Parts{
+		Registry: r.registry, Hooks: r.hooks, Approver: r.gate, Redactor: r.redactor, Audit: r.audit, Log: r.log, Config: r.settings.door(),
+	}
+	var err error
+	if r.observer, err = observe.New(observe.Options{Getenv: r.Getenv, Version: o.Version, Log: r.log}); err != nil {
+		r.problem(err)
+	}
+	if r.observer != nil {
+		parts.Tracer, parts.Metrics = r.observer, r.observer.Measure
+	}
+	r.door = dispatch.New(parts)
+	if r.observer != nil {
+		r.observer.Watch(r.door.Abandoned)
+	}
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log})
 	r.services.held = []any{
 		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &session.Sudo{}, r.scripts, r.scriptConfig(),
@@ -242,6 +253,9 @@ func homeDir(given string, env map[string]string) (string, error) {
 	return filepath.Abs(home)
 }
 
+// Traceparent is the header that hands the span in ctx on to children, "" without one.
+func (r *Runtime) Traceparent(ctx context.Context) string { return observe.Traceparent(ctx) }
+
 // closeTime bounds the end of everything.
 const closeTime = 10 * time.Second
 
@@ -261,6 +275,6 @@ func (r *Runtime) Close(ctx context.Context) error {
 	for s := range open {
 		errs = append(errs, s.end(ctx, tool.Shutdown))
 	}
-	errs = append(errs, r.places.Close(ctx), r.door.Close(ctx), r.registry.Close(ctx), r.hooks.Close(ctx), r.audit.Close(), r.decided.Close())
+	errs = append(errs, r.places.Close(ctx), r.door.Close(ctx), r.scripts.Close(), r.registry.Close(ctx), r.hooks.Close(ctx), r.observer.Close(ctx), r.audit.Close(), r.decided.Close())
 	return errors.Join(errs...)
 }

@@ -1,0 +1,166 @@
+package observe
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/internal/dispatch"
+)
+
+// secondBounds are the borders that the conventions give for durations of operations, in seconds.
+var secondBounds = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
+
+// charBounds are borders for sizes of results, in characters.
+var charBounds = []float64{100, 1000, 10_000, 100_000, 1_000_000}
+
+// metrics adds calls up since the start of the process. Labels come from registered names and fixed words only.
+type metrics struct {
+	start time.Time
+
+	mu       sync.Mutex
+	calls    map[labels]int64
+	duration map[string]*histogram // by tool
+	chars    map[string]*histogram
+	left     func() int // handlers that outlived their calls; nil = not known
+}
+
+type labels struct{ tool, status string }
+
+type histogram struct {
+	bounds []float64
+	counts []int64
+	sum    float64
+	n      int64
+}
+
+func newMetrics() *metrics {
+	return &metrics{start: time.Now(), calls: map[labels]int64{}, duration: map[string]*histogram{}, chars: map[string]*histogram{}}
+}
+
+func (m *metrics) add(r *dispatch.Record) {
+	name := r.Name
+	if name == "" {
+		name = "unknown" // a model's invention is no label
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls[labels{name, r.Status}]++
+	observe(m.duration, name, secondBounds, r.Duration.Seconds())
+	observe(m.chars, name, charBounds, float64(r.ResultChars))
+}
+
+func observe(in map[string]*histogram, name string, bounds []float64, v float64) {
+	h := in[name]
+	if h == nil {
+		h = &histogram{bounds: bounds, counts: make([]int64, len(bounds)+1)}
+		in[name] = h
+	}
+	i, _ := slices.BinarySearch(bounds, v)
+	h.counts[i]++
+	h.sum += v
+	h.n++
+}
+
+type point struct {
+	Attributes []attribute `json:"attributes,omitempty"`
+	Start      string      `json:"startTimeUnixNano"`
+	Time       string      `json:"timeUnixNano"`
+	AsInt      string      `json:"asInt,omitempty"`
+	Count      string      `json:"count,omitempty"`
+	Sum        *float64    `json:"sum,omitempty"`
+	Buckets    []string    `json:"bucketCounts,omitempty"`
+	Bounds     []float64   `json:"explicitBounds,omitempty"`
+}
+
+type sumMessage struct {
+	Points      []point `json:"dataPoints"`
+	Temporality int     `json:"aggregationTemporality"`
+	Monotonic   bool    `json:"isMonotonic"`
+}
+
+type gaugeMessage struct {
+	Points []point `json:"dataPoints"`
+}
+
+type histogramMessage struct {
+	Points      []point `json:"dataPoints"`
+	Temporality int     `json:"aggregationTemporality"`
+}
+
+type metricMessage struct {
+	Name      string            `json:"name"`
+	Unit      string            `json:"unit,omitempty"`
+	Sum       *sumMessage       `json:"sum,omitempty"`
+	Gauge     *gaugeMessage     `json:"gauge,omitempty"`
+	Histogram *histogramMessage `json:"histogram,omitempty"`
+}
+
+const cumulative = 2
+
+// body is one request to the metrics endpoint; nil if there is nothing to tell.
+func (m *metrics) body(resource []attribute) ([]byte, error) {
+	m.mu.Lock()
+	list := m.messages()
+	m.mu.Unlock()
+	if len(list) == 0 {
+		return nil, nil
+	}
+	type scopeMetrics struct {
+		Scope   scope           `json:"scope"`
+		Metrics []metricMessage `json:"metrics"`
+	}
+	type resourceMetrics struct {
+		Resource     resourceMessage `json:"resource"`
+		ScopeMetrics []scopeMetrics  `json:"scopeMetrics"`
+	}
+	return json.Marshal(map[string][]resourceMetrics{"resourceMetrics": {{
+		resourceMessage{resource}, []scopeMetrics{{scope{scopeName}, list}},
+	}}})
+}
+
+func (m *metrics) messages() []metricMessage {
+	if len(m.calls) == 0 {
+		return nil
+	}
+	start, now := nanos(m.start), nanos(time.Now())
+	var counts []point
+	for _, l := range slices.SortedFunc(maps.Keys(m.calls), func(a, b labels) int {
+		return cmp.Or(cmp.Compare(a.tool, b.tool), cmp.Compare(a.status, b.status))
+	}) {
+		counts = append(counts, point{
+			Attributes: []attribute{text("tool", l.tool), text("status", l.status)},
+			Start:      start, Time: now, AsInt: strconv.FormatInt(m.calls[l], 10),
+		})
+	}
+	abandoned := int64(0)
+	if m.left != nil {
+		abandoned = int64(m.left())
+	}
+	return []metricMessage{
+		{Name: "hermes.tool.abandoned", Unit: "{handler}", Gauge: &gaugeMessage{[]point{{Start: start, Time: now, AsInt: strconv.FormatInt(abandoned, 10)}}}},
+		{Name: "hermes.tool.calls", Unit: "{call}", Sum: &sumMessage{counts, cumulative, true}},
+		{Name: "gen_ai.execute_tool.duration", Unit: "s", Histogram: &histogramMessage{points(m.duration, start, now), cumulative}},
+		{Name: "hermes.tool.result_chars", Unit: "{character}", Histogram: &histogramMessage{points(m.chars, start, now), cumulative}},
+	}
+}
+
+func points(in map[string]*histogram, start, now string) []point {
+	var out []point
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		h, sum := in[name], in[name].sum
+		p := point{
+			Attributes: []attribute{text("gen_ai.tool.name", name)}, Start: start, Time: now,
+			Count: strconv.FormatInt(h.n, 10), Sum: &sum, Bounds: h.bounds,
+		}
+		for _, c := range h.counts {
+			p.Buckets = append(p.Buckets, strconv.FormatInt(c, 10))
+		}
+		out = append(out, p)
+	}
+	return out
+}
