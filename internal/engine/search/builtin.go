@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -197,11 +196,9 @@ func (b *builtin) extract(ctx context.Context, j *job, pages []filePage) ([]envi
 		if err := ctx.Err(); err != nil {
 			return all, err
 		}
-		m, err := r.extract(page)
-		if err != nil && !errors.Is(err, errBinary) && !errors.Is(err, fs.ErrNotExist) {
-			return all, err
+		if m, err := r.extract(page); err == nil { // else it isn't any more what was counted
+			all = append(all, m...)
 		}
-		all = append(all, m...)
 	}
 	return all, nil
 }
@@ -230,7 +227,7 @@ func (r *reader) extract(page filePage) ([]environment.Match, error) {
 	return g.matches, nil
 }
 
-// gather feeds the lines of a piece that matter. Context reaches over the end of a piece only forwards.
+// gather feeds the lines of a piece that matter.
 func (r *reader) gather(g *gatherer, text []byte, number int) {
 	at := 0
 	for !g.full() {
@@ -249,9 +246,4 @@ func (r *reader) gather(g *gatherer, text []byte, number int) {
 		number++
 		at = min(end+1, len(text))
 	}
-}
-
-// openFile opens a file that is known to be regular, without waiting should it be something else by now.
-func openFile(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|openFlags, 0)
 }

@@ -136,7 +136,7 @@ func corpus(t testing.TB) string {
 // both runs one query on both engines and compares the answers.
 func both(t *testing.T, q environment.Query) (environment.Matches, error) {
 	t.Helper()
-	rg := search.New(search.Options{Engine: search.Ripgrep})
+	rg := search.RipgrepAlone()
 	own := search.New(search.Options{Engine: search.Builtin})
 	a, errA := rg.Search(context.Background(), q)
 	b, errB := own.Search(context.Background(), q)

@@ -1,4 +1,4 @@
 package search
 
-// openFlags are none: there are no such flags here.
-const openFlags = 0
+// noLinks is nothing: there is no such flag here.
+const noLinks = 0

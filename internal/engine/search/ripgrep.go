@@ -16,12 +16,13 @@ import (
 	"time"
 )
 
-// ripgrep is the engine that runs rg: once to count matching lines per file, and once more, on the files of the page only, to show
-// them. So what crosses the pipe stays small however much matches.
+// ripgrep is the engine that runs rg: to count matching lines per file, and once more, on the files of the page only, to show them if
+// the pattern is one that only it knows. So what crosses the pipe stays small however much matches.
 type ripgrep struct {
-	path string
-	once sync.Once
-	err  error
+	path     string
+	showsToo bool // it shows all pages: for tests that compare
+	once     sync.Once
+	err      error
 }
 
 func (*ripgrep) name() string { return Ripgrep }

@@ -206,6 +206,12 @@ func (s *Searcher) contents(outer, inner context.Context, j *job) (environment.M
 	}
 	t := newTally(j, c.sorted())
 	unreadable, err := c.count(inner, j, t.add)
+	if refused := new(Error); errors.As(err, &refused) && j.pattern.bad == nil {
+		// This ripgrep doesn't know the construct or finds it too large; the built-in engine can do it.
+		c = &builtin{}
+		t = newTally(j, c.sorted())
+		unreadable, err = c.count(inner, j, t.add)
+	}
 	m := t.matches()
 	m.Engine, m.Unreadable = c.name(), unreadable
 	if err != nil && inner.Err() == nil {
@@ -215,13 +221,22 @@ func (s *Searcher) contents(outer, inner context.Context, j *job) (environment.M
 		// The time limit may be over, and what was found is still to be shown: that takes a moment, which is bounded too.
 		last, cancel := context.WithTimeout(outer, max(time.Until(deadline(inner)), extractTime))
 		defer cancel()
-		found, xerr := c.extract(last, j, t.pages)
+		found, xerr := s.extractor(c, j).extract(last, j, t.pages)
 		m.Matches = found
 		if xerr != nil {
 			return m, xerr
 		}
 	}
 	return m, err
+}
+
+// extractor shows the lines of the page: the built-in engine wherever it knows the pattern. It opens files without following links,
+// so that none is shown that wasn't judged, and needs no second program.
+func (s *Searcher) extractor(c counter, j *job) counter {
+	if j.pattern.bad == nil && !s.rg.showsToo {
+		return &builtin{}
+	}
+	return c
 }
 
 // extractTime is what showing the page may take after the time limit.

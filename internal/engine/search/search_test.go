@@ -25,6 +25,10 @@ func engines(t *testing.T, run func(t *testing.T, s *search.Searcher)) {
 		needRipgrep(t)
 		run(t, search.New(search.Options{Engine: search.Ripgrep}))
 	})
+	t.Run("ripgrep alone", func(t *testing.T) {
+		needRipgrep(t)
+		run(t, search.RipgrepAlone())
+	})
 }
 
 func find(t *testing.T, s *search.Searcher, q environment.Query) environment.Matches {

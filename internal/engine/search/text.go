@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -19,6 +18,8 @@ const (
 
 // errBinary says that a file isn't text.
 var errBinary = errors.New("binary file")
+
+var errNotRegular = errors.New("not a regular file any more")
 
 var errLongLine = errors.New("a line is too long to be searched")
 
@@ -156,7 +157,7 @@ func fromUTF16(b []byte) []byte {
 
 // binary reports whether the file at path isn't text.
 func binary(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return false, err
 	}
