@@ -1,5 +1,7 @@
 package stub
 
+import "slices"
+
 // Function is one function of the module: a tool as a script calls it.
 type Function struct {
 	Name   string
@@ -97,4 +99,28 @@ func (f Function) Signature() string {
 		}
 	}
 	return s + ")"
+}
+
+// Compare tells how a tool's declared parameters (a JSON Schema object) differ from those of its function, a line for each: what
+// is declared must be in the function, but for TerminalOnly, and the other way round.
+func Compare(name string, schema map[string]any) []string {
+	f, ok := Lookup(name)
+	if !ok {
+		return []string{name + " is no function of a script"}
+	}
+	declared, _ := schema["properties"].(map[string]any)
+	var out []string
+	for _, p := range f.Params {
+		if _, ok := declared[p.Name]; !ok {
+			out = append(out, name+": "+p.Name+" is in the function and not declared")
+		}
+	}
+	for p := range declared {
+		known := slices.ContainsFunc(f.Params, func(q Param) bool { return q.Name == p }) || slices.Contains(TerminalOnly, p)
+		if !known {
+			out = append(out, name+": "+p+" is declared and not in the function")
+		}
+	}
+	slices.Sort(out)
+	return out
 }
