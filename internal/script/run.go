@@ -24,7 +24,7 @@ import (
 // Names of the files in a run's directory.
 const (
 	scriptName = "script.py"
-	stubName   = "hermes_tools.py"
+	stubName   = stub.ModuleFile
 )
 
 // run is one script on its way.

@@ -20,12 +20,12 @@ type executeCode struct{ *tool.Function }
 
 func newExecuteCode() executeCode {
 	return executeCode{tool.Func(tool.Spec{
-		Name:        "execute_code",
+		Name:        script.ToolName,
 		Toolset:     "code_execution",
 		Emoji:       "🐍",
 		Description: "Runs a Python script that can call other tools; only what it prints comes back.",
 		Schema: map[string]any{
-			"name":        "execute_code",
+			"name":        script.ToolName,
 			"description": describe(description{config: script.DefaultConfig()}),
 			"parameters": map[string]any{
 				"type": "object",

@@ -5,6 +5,9 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,3 +143,24 @@ func Types(o Options) map[string][]byte {
 	}
 	return map[string][]byte{"hermes_tools/__init__.pyi": []byte(sync.String()), "hermes_tools/aio.pyi": []byte(async.String())}
 }
+
+// WriteTo writes the module and its type stubs for an editor into dir, and returns the paths written.
+func WriteTo(dir string) ([]string, error) {
+	files := Types(Options{})
+	files[ModuleFile] = Source(Options{})
+	var written []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return written, fmt.Errorf("write the stubs of scripts: %w", err)
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil { //nolint:gosec // source text for an editor
+			return written, fmt.Errorf("write the stubs of scripts: %w", err)
+		}
+		written = append(written, path)
+	}
+	return written, nil
+}
+
+// ModuleFile is the name of the module's file.
+const ModuleFile = "hermes_tools.py"

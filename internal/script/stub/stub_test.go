@@ -106,3 +106,16 @@ func TestTypes_ExamplesPassTheTypeChecker(t *testing.T) { // XT-12
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+func TestWriteTo_WritesWhatAnEditorNeeds(t *testing.T) { // XT-12
+	dir := t.TempDir()
+	paths, err := WriteTo(filepath.Join(dir, "deep"))
+	if err != nil || len(paths) != 3 {
+		t.Fatalf("%v, %v", paths, err)
+	}
+	for _, p := range paths {
+		if b, err := os.ReadFile(p); err != nil || !strings.Contains(string(b), "def search_files(") {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
