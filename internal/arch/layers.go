@@ -31,6 +31,7 @@ var layers = map[string]Layer{
 	"internal/dispatch": Engine, "internal/agent": Engine,
 	"": Edge, "internal/runtime": Edge, "internal/cli": Edge, "internal/observe": Edge, "internal/bench": Edge,
 	"cmd": Main, "backend/all": Main, "toolset/all": Main, "channel/all": Main, "internal/gen": Main, "internal/arch": Main,
+	"internal/recipes": Main,
 	"examples": Main,
 }
 
