@@ -25,7 +25,6 @@ func (*callSettings) Section() string { return "runtime" }
 type outputSettings struct {
 	PerTool   map[string]int `yaml:"per_tool" help:"budget of a tool's result in characters, by tool"`
 	SpillKeep time.Duration  `yaml:"spill_keep" default:"604800" min:"0" help:"seconds that a spilled result is kept"`
-	MaxMedia  int            `yaml:"max_media_bytes" default:"8388608" min:"0" help:"bytes of one image or sound that a result may hold"`
 }
 
 func (*outputSettings) Section() string { return "tool_output" }
