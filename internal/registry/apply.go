@@ -167,7 +167,7 @@ func (m *master) setPlatforms(next *snapshot, o Origin, platforms []string) bool
 		now = map[string]Origin{}
 	}
 	for _, p := range platforms {
-		if _, ships := shippedByName[presetPrefix+p]; !ships {
+		if _, ships := shippedByName()[presetPrefix+p]; !ships {
 			now[p] = o
 		}
 	}
@@ -291,7 +291,7 @@ func fold(layers []*Entry, s *Settings) (top *Entry, back map[*Entry]error) {
 
 // contend says why a later registration can't take the place of the one on top; nil = it does.
 func contend(top, e *Entry, s *Settings) error {
-	if reserved[e.Spec.Name] && e.Origin != Embedder {
+	if slices.Contains(reserved, e.Spec.Name) && e.Origin != Embedder {
 		if e.Origin.foreign() {
 			return errors.New("the name belongs to a tool of the agent itself, which only the embedding program can replace")
 		}

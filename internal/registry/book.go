@@ -142,7 +142,7 @@ func (b *book) expand(name string, out, seen map[string]bool) (specificity, bool
 		out[name] = true
 		return exact, true
 	}
-	if shippedTools[name] {
+	if shippedTools()[name] {
 		return exact, true
 	}
 	return leaf, b.known[name]

@@ -3,7 +3,6 @@ package registry
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
@@ -52,8 +51,27 @@ func (e *Entry) Description() string {
 
 const defaultEmoji = "⚡"
 
-// toolName is what every dialect takes as a name.
-var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+// maxName is how many characters of a name every dialect takes.
+const maxName = 64
+
+// isToolName tells whether every dialect takes s as a name.
+func isToolName(s string) bool {
+	if s == "" || len(s) > maxName {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
+		case c >= '0' && c <= '9', c == '-':
+			if i == 0 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
 
 // ErrCollision is the cause of a refusal under CollisionsReject.
 var ErrCollision = errors.New("the name is taken by a tool of another toolset")
@@ -141,7 +159,7 @@ func prepare(o Origin, a Addition) (e *Entry, refused *RefusedError) {
 
 func (e *Entry) validate() (field string, err error) {
 	switch {
-	case !toolName.MatchString(e.Spec.Name):
+	case !isToolName(e.Spec.Name):
 		return "name", fmt.Errorf("%q is not a letter or _ followed by up to 63 letters, digits, _ or -", e.Spec.Name)
 	case e.Spec.Toolset == "":
 		return "toolset", errors.New("it is empty; every tool belongs to one")

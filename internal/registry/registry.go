@@ -128,7 +128,7 @@ func (r *Registry) CreateCustom(name string, set CustomSet) error {
 	if name == "" || hasWild(name) {
 		return fmt.Errorf("create toolset %q: a name is not empty and has no * or ?", name)
 	}
-	if _, ok := shippedByName[name]; ok || name == everything {
+	if _, ok := shippedByName()[name]; ok || name == everything {
 		return fmt.Errorf("create toolset %q: a set of that name ships with the program", name)
 	}
 	set.Tools, set.Includes = slices.Clone(set.Tools), slices.Clone(set.Includes)

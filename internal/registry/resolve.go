@@ -77,13 +77,13 @@ func (r *Registry) Warnings() []Warning {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Custom)) {
 		key := "custom_toolsets." + name
-		if _, ships := shippedByName[name]; ships {
+		if _, ships := shippedByName()[name]; ships {
 			out = append(out, Warning{key, "ignored: a set of that name ships with the program"})
 			continue
 		}
 		list(key+".includes", s.Custom[name].Includes)
 		for _, t := range s.Custom[name].Tools {
-			if b.entries[t] == nil && !shippedTools[t] {
+			if b.entries[t] == nil && !shippedTools()[t] {
 				out = append(out, Warning{key + ".tools", Unknown{t, b.nearest(t)}.String()})
 			}
 		}

@@ -1,5 +1,7 @@
 package registry
 
+import "sync"
+
 // This file is the table of what ships: which sets there are, what is in them, and the names they had before. Names of tools
 // and sets stand here as literals because users write them into their configuration; the table may be ahead of the tools that
 // are built, and a set resolves to those that are.
@@ -88,18 +90,19 @@ var legacy = map[string][]string{
 }
 
 // reserved are the tools that the agent itself answers. Nobody but the embedder may put another in their place.
-var reserved = map[string]bool{"todo": true, "memory": true, "session_search": true, "delegate_task": true, "clarify": true}
+var reserved = []string{"todo", "memory", "session_search", "delegate_task", "clarify"}
 
-var shippedByName = func() map[string]*shippedSet {
+// shippedByName are the rows of the table.
+var shippedByName = sync.OnceValue(func() map[string]*shippedSet {
 	m := make(map[string]*shippedSet, len(shipped))
 	for i := range shipped {
 		m[shipped[i].name] = &shipped[i]
 	}
 	return m
-}()
+})
 
 // shippedTools are the names of all tools of the table, built or not.
-var shippedTools = func() map[string]bool {
+var shippedTools = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for _, s := range shipped {
 		for _, t := range s.tools {
@@ -107,4 +110,4 @@ var shippedTools = func() map[string]bool {
 		}
 	}
 	return m
-}()
+})

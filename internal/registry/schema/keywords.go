@@ -1,6 +1,9 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // shape says what a keyword's value is, so that one walk serves every pass and keywords are looked for on schema nodes only.
 type shape uint8
@@ -21,38 +24,60 @@ const (
 	shapeType             // type name or list of them
 )
 
-var keywords = map[string]shape{
-	"items": shapeSchema, "additionalProperties": shapeSchema, "propertyNames": shapeSchema, "contains": shapeSchema, "not": shapeSchema,
-	"if": shapeSchema, "then": shapeSchema, "else": shapeSchema, "unevaluatedItems": shapeSchema, "unevaluatedProperties": shapeSchema,
-	"contentSchema": shapeSchema,
-
-	"properties": shapeSchemaMap, "patternProperties": shapeSchemaMap, "$defs": shapeSchemaMap, "definitions": shapeSchemaMap,
-	"dependentSchemas": shapeSchemaMap,
-
-	"allOf": shapeSchemaList, "anyOf": shapeSchemaList, "oneOf": shapeSchemaList, "prefixItems": shapeSchemaList,
-
-	"minimum": shapeNumber, "maximum": shapeNumber, "exclusiveMinimum": shapeNumber, "exclusiveMaximum": shapeNumber, "multipleOf": shapeNumber,
-
-	"minLength": shapeCount, "maxLength": shapeCount, "minItems": shapeCount, "maxItems": shapeCount, "minProperties": shapeCount,
-	"maxProperties": shapeCount, "minContains": shapeCount, "maxContains": shapeCount,
-
-	"title": shapeText, "description": shapeText, "$comment": shapeText, "format": shapeText, "pattern": shapeText, "$ref": shapeText,
-	"$anchor": shapeText, "$id": shapeText, "$schema": shapeText, "contentEncoding": shapeText, "contentMediaType": shapeText,
-
-	"uniqueItems": shapeFlag, "deprecated": shapeFlag, "readOnly": shapeFlag, "writeOnly": shapeFlag,
-
-	"required": shapeNames, "dependentRequired": shapeNamesMap,
-
-	"enum": shapeValues, "examples": shapeValues,
-	"const": shapeValue, "default": shapeValue,
-	"type": shapeType,
+// shapeOf tells what the value of a keyword is.
+func shapeOf(keyword string) shape {
+	switch keyword {
+	case "items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else", "unevaluatedItems",
+		"unevaluatedProperties", "contentSchema":
+		return shapeSchema
+	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+		return shapeSchemaMap
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		return shapeSchemaList
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		return shapeNumber
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+		return shapeCount
+	case "title", "description", "$comment", "format", "pattern", "$ref", "$anchor", "$id", "$schema", "contentEncoding",
+		"contentMediaType":
+		return shapeText
+	case "uniqueItems", "deprecated", "readOnly", "writeOnly":
+		return shapeFlag
+	case "required":
+		return shapeNames
+	case "dependentRequired":
+		return shapeNamesMap
+	case "enum", "examples":
+		return shapeValues
+	case "const", "default":
+		return shapeValue
+	case "type":
+		return shapeType
+	}
+	return shapeUnknown
 }
 
-// typeNames maps each spelling of a type met in the wild to its JSON Schema name; "" stands for any type.
-var typeNames = map[string]string{
-	"null": "null", "boolean": "boolean", "integer": "integer", "number": "number", "string": "string", "array": "array", "object": "object",
-	"bool": "boolean", "int": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number",
-	"str": "string", "text": "string", "list": "array", "tuple": "array", "dict": "object", "map": "object", "none": "null", "any": "", "": "",
+// typeName gives the JSON Schema name for a spelling of a type met in the wild; "" stands for any type.
+func typeName(spelling string) (name string, known bool) {
+	switch strings.ToLower(strings.TrimSpace(spelling)) {
+	case "null", "none":
+		return "null", true
+	case "boolean", "bool":
+		return "boolean", true
+	case "integer", "int", "long":
+		return "integer", true
+	case "number", "float", "double", "decimal":
+		return "number", true
+	case "string", "str", "text":
+		return "string", true
+	case "array", "list", "tuple":
+		return "array", true
+	case "object", "dict", "map":
+		return "object", true
+	case "any", "":
+		return "", true
+	}
+	return "", false
 }
 
 // sortedKeys gives a map's keys in order; every walk goes through it so that equal inputs give equal bytes.
@@ -75,7 +100,7 @@ type step struct {
 // eachChild calls f for every schema directly under m, in order, and puts what f returns in its place.
 func eachChild(m map[string]any, f func(s step, child any) any) {
 	for _, kw := range sortedKeys(m) {
-		switch keywords[kw] {
+		switch shapeOf(kw) {
 		case shapeSchema:
 			m[kw] = f(step{kw, "", -1}, m[kw])
 		case shapeSchemaMap:

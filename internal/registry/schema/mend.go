@@ -96,7 +96,7 @@ func (d *mender) mend(v any, path string, depth int) (out any, required bool, er
 	case bool:
 		return v, false, nil
 	case string:
-		if name, ok := typeNames[strings.ToLower(strings.TrimSpace(v))]; ok {
+		if name, ok := typeName(v); ok {
 			if name == "" {
 				return map[string]any{}, false, nil
 			}
@@ -125,7 +125,7 @@ func (d *mender) mendObject(in map[string]any, path string, depth int) (map[stri
 	for _, kw := range sortedKeys(m) {
 		v := m[kw]
 		at := path + "." + kw
-		if v == nil && keywords[kw] != shapeValue {
+		if v == nil && shapeOf(kw) != shapeValue {
 			delete(m, kw)
 			continue
 		}
@@ -133,7 +133,7 @@ func (d *mender) mendObject(in map[string]any, path string, depth int) (map[stri
 		if err != nil {
 			return nil, false, err
 		}
-		if mended == nil && keywords[kw] != shapeValue {
+		if mended == nil && shapeOf(kw) != shapeValue {
 			delete(m, kw)
 		} else {
 			m[kw] = mended
@@ -148,7 +148,7 @@ func (d *mender) mendObject(in map[string]any, path string, depth int) (map[stri
 // mendKeyword gives the mended value of one keyword; nil drops it.
 func (d *mender) mendKeyword(m map[string]any, kw, at string, depth int) (any, error) {
 	v := m[kw]
-	switch keywords[kw] {
+	switch shapeOf(kw) {
 	case shapeSchema:
 		out, _, err := d.mend(v, at, depth+1)
 		return out, err

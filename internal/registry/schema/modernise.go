@@ -128,7 +128,7 @@ func mendTypes(v any, at string) (any, error) {
 		if !ok {
 			return nil, &FieldError{at, fmt.Sprintf("want a type name, got %s", kindOf(e))}
 		}
-		name, known := typeNames[strings.ToLower(strings.TrimSpace(s))]
+		name, known := typeName(s)
 		if !known {
 			return nil, &FieldError{at, fmt.Sprintf("%q is no JSON type", s)}
 		}

@@ -20,7 +20,26 @@ const (
 	Object
 )
 
-var typeBits = map[string]Types{"null": Null, "boolean": Boolean, "integer": Integer, "number": Numeric, "string": String, "array": Array, "object": Object}
+// typeBit gives the type that JSON Schema calls name, none for other words.
+func typeBit(name string) Types {
+	switch name {
+	case "null":
+		return Null
+	case "boolean":
+		return Boolean
+	case "integer":
+		return Integer
+	case "number":
+		return Numeric
+	case "string":
+		return String
+	case "array":
+		return Array
+	case "object":
+		return Object
+	}
+	return 0
+}
 
 // Has reports whether t holds any of u.
 func (t Types) Has(u Types) bool { return t&u != 0 }
@@ -135,18 +154,18 @@ func annotation(kw string) bool {
 		"contentMediaType", "contentSchema", "$defs", "$comment":
 		return true
 	}
-	return keywords[kw] == shapeUnknown
+	return shapeOf(kw) == shapeUnknown
 }
 
 func typesOf(v any) Types {
 	var t Types
 	switch v := v.(type) {
 	case string:
-		t = typeBits[v]
+		t = typeBit(v)
 	case []any:
 		for _, e := range v {
 			if s, ok := e.(string); ok {
-				t |= typeBits[s]
+				t |= typeBit(s)
 			}
 		}
 	}

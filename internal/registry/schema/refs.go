@@ -61,7 +61,7 @@ func (s step) pointer() string {
 	if s.index >= 0 {
 		return p + "/" + strconv.Itoa(s.index)
 	}
-	if keywords[s.keyword] == shapeSchemaMap {
+	if shapeOf(s.keyword) == shapeSchemaMap {
 		return p + "/" + escapeToken(s.name)
 	}
 	return p
@@ -199,7 +199,7 @@ func (f *flattener) lookUp(pointer string) (any, bool) {
 				return nil, false
 			}
 			if schemaAhead {
-				k := keywords[token]
+				k := shapeOf(token)
 				inSchema = inSchema && (k == shapeSchema || k == shapeSchemaMap || k == shapeSchemaList)
 				schemaAhead = k == shapeSchema
 				if _, isList := next.([]any); isList {

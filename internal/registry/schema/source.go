@@ -71,7 +71,7 @@ func saysSchema(m map[string]any) bool {
 		switch k {
 		case "name", "title", "description", "strict":
 		default:
-			if keywords[k] != shapeUnknown {
+			if shapeOf(k) != shapeUnknown {
 				return true
 			}
 		}
