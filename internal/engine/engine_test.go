@@ -94,6 +94,20 @@ func TestCarry_PosixModeStays(t *testing.T) { // ENG-8
 	}
 }
 
+func TestCarry_NothingOfOursEvenWithAllexport(t *testing.T) { // ENG-12
+	e := open(t, engine.Options{})
+	s := environment.NewState(environment.Path(t.TempDir()))
+	call(t, e, environment.Command{Script: `set -a; A=1; trap 'B=2' EXIT; exit 0`, State: s, SudoSecret: func(context.Context) (string, error) { return "", nil }})
+	for name := range s.Snapshot().Vars {
+		if name != "A" && name != "B" && name != "OLDPWD" {
+			t.Errorf("%s is carried", name)
+		}
+	}
+	if _, got := call(t, e, environment.Command{Script: `echo $A$B`, State: s}); got != "12\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestLeft_WhatIsAboutToExitIsNotNamed(t *testing.T) { // ENG-16
 	e := open(t, engine.Options{})
 	for range 5 {

@@ -10,7 +10,7 @@ import (
 // Variables that belong to a process or a call. They are never carried.
 var own = map[string]bool{
 	"_": true, "SHLVL": true, "PWD": true, // the shell's
-	groupVariable: true, askpassVariable: true, // ours
+	groupVariable: true, askpassVariable: true, "__hermes_dump": true, "__hermes_status": true, // ours
 }
 
 const (
@@ -51,6 +51,15 @@ func entries(vars map[string]string) []string {
 		list = append(list, name+"="+v)
 	}
 	return list
+}
+
+// Variables gives what a command with this state would see, without what belongs to a single process or call.
+func (b Base) Variables(s *environment.State) map[string]string {
+	base := variables(b.Environ)
+	if s == nil {
+		return base
+	}
+	return apply(base, s.Snapshot().Vars)
 }
 
 // carrier works out what a command changed.

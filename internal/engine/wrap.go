@@ -8,7 +8,7 @@ import (
 
 // The texts put around a script. They cost one shell process and nothing else: what is carried is printed by builtins.
 //
-// The state pipe comes in as descriptor 3. In bash it is moved to stateFD and made close-on-exec, so that no child of the script
+// The state pipe comes in as descriptor 3. In bash it is moved to 231, a number that no script is likely to use, and made close-on-exec, so that no child of the script
 // inherits it: bash saves the descriptors that a redirection of a group hides, from 10 up and close-on-exec, and a duplicate of
 // such a descriptor is close-on-exec too. Should 10 be taken, the pipe is moved plainly.
 const (

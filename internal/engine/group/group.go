@@ -4,7 +4,6 @@
 package group
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -268,8 +267,6 @@ type process struct {
 }
 
 func (p process) dead() bool { return p.state == 'Z' || p.state == 'X' }
-
-func (p process) String() string { return fmt.Sprintf("%d (%s)", p.pid, p.name) }
 
 // shorten bounds a command line for display.
 func shorten(s string) string {
