@@ -44,8 +44,8 @@ type Pattern struct {
 
 // DangerousPatterns lists every row.
 func DangerousPatterns() []Pattern {
-	out := make([]Pattern, len(rules.Table))
-	for i, r := range rules.Table {
+	out := make([]Pattern, len(rules.Table()))
+	for i, r := range rules.Table() {
 		out[i] = Pattern{r.Matches, r.Key}
 	}
 	return out

@@ -54,7 +54,7 @@ func ParseAllowlist(entries []string) *Allowlist {
 }
 
 func namesProgram(name string) bool {
-	return slices.ContainsFunc(rules.Table, func(r rules.Row) bool { return slices.Contains(r.Programs, name) && r.Remember == rules.RememberAll })
+	return slices.ContainsFunc(rules.Table(), func(r rules.Row) bool { return slices.Contains(r.Programs, name) && r.Remember == rules.RememberAll })
 }
 
 // memory is what people have answered. It holds no lock while anyone is asked.

@@ -5,16 +5,27 @@ import (
 	"strings"
 )
 
-// builtins change what the shell knows. Each is called after its command was recorded.
-var builtins map[string]func(*reader, *state, *Command)
-
-func init() {
-	builtins = map[string]func(*reader, *state, *Command){
-		"cd": changeDir, "pushd": changeDir, "popd": loseDir,
-		"unset": unsetVars, "read": readVars, "mapfile": readVars, "readarray": readVars, "getopts": readVars,
-		"set": setOptions, "shift": shiftArgs, "printf": printfVar,
-		"export": declareWords, "readonly": declareWords, "local": declareWords, "declare": declareWords, "typeset": declareWords,
+// builtin gives how a builtin changes what the shell knows, nil for other programs. It is called after its command was recorded.
+func builtin(program string) func(*reader, *state, *Command) {
+	switch program {
+	case "cd", "pushd":
+		return changeDir
+	case "popd":
+		return loseDir
+	case "unset":
+		return unsetVars
+	case "read", "mapfile", "readarray", "getopts":
+		return readVars
+	case "set":
+		return setOptions
+	case "shift":
+		return shiftArgs
+	case "printf":
+		return printfVar
+	case "export", "readonly", "local", "declare", "typeset":
+		return declareWords
 	}
+	return nil
 }
 
 // alwaysThere are directories into which a cd can't fail in practice, so that only one outcome is kept.

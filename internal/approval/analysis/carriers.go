@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // wrapper describes a program that runs the command in its arguments.
@@ -17,33 +18,35 @@ type wrapper struct {
 }
 
 // wrappers never change which rules match what they run. Option letters are from the programs' manuals.
-var wrappers = map[string]wrapper{
-	"sudo": {short: "ugCDhpRrtTU", long: []string{"user", "group", "close-from", "chdir", "host", "prompt", "chroot", "role", "type",
-		"command-timeout", "other-user"}, assigns: true, elevated: true, data: "lvkKeV"},
-	"doas":    {short: "uC", elevated: true, data: "L"},
-	"pkexec":  {long: []string{"user"}, elevated: true},
-	"env":     {short: "uCS", long: []string{"unset", "chdir", "split-string", "argv0"}, assigns: true},
-	"nohup":   {},
-	"nice":    {short: "n", long: []string{"adjustment"}},
-	"ionice":  {short: "cnpPu", long: []string{"class", "classdata", "pid", "pgid", "uid"}, data: "pPu"},
-	"timeout": {short: "ks", long: []string{"kill-after", "signal"}, operands: 1},
-	"time":    {short: "fo", long: []string{"format", "output"}},
-	"stdbuf":  {short: "ioe", long: []string{"input", "output", "error"}},
-	"setsid":  {},
-	"chrt":    {short: "TPDp", operands: 1, data: "pm"},
-	"taskset": {operands: 1, data: "p"},
-	"unshare": {short: "SGlw", long: []string{"setuid", "setgid", "root", "wd", "map-user", "map-group"}},
-	"chroot":  {long: []string{"userspec", "groups"}, operands: 1},
-	"strace":  {short: "aeEIoOpPsSuUX", data: "p"},
-	"watch":   {short: "nq", long: []string{"interval", "equexit"}, joined: true},
-	"command": {data: "vV"},
-	"builtin": {},
-	"exec":    {short: "a"},
-	"busybox": {}, "toybox": {},
-	"xargs": {short: "adEILnPsS", long: []string{"arg-file", "delimiter", "eof", "replace", "max-lines", "max-args", "max-procs",
-		"max-chars", "process-slot-var"}},
-	"parallel": {short: "jaINnLlSPd", long: []string{"jobs", "arg-file", "max-args", "delay", "joblog", "sshlogin", "tmpdir", "results"}},
-}
+var wrappers = sync.OnceValue(func() map[string]wrapper {
+	return map[string]wrapper{
+		"sudo": {short: "ugCDhpRrtTU", long: []string{"user", "group", "close-from", "chdir", "host", "prompt", "chroot", "role", "type",
+			"command-timeout", "other-user"}, assigns: true, elevated: true, data: "lvkKeV"},
+		"doas":    {short: "uC", elevated: true, data: "L"},
+		"pkexec":  {long: []string{"user"}, elevated: true},
+		"env":     {short: "uCS", long: []string{"unset", "chdir", "split-string", "argv0"}, assigns: true},
+		"nohup":   {},
+		"nice":    {short: "n", long: []string{"adjustment"}},
+		"ionice":  {short: "cnpPu", long: []string{"class", "classdata", "pid", "pgid", "uid"}, data: "pPu"},
+		"timeout": {short: "ks", long: []string{"kill-after", "signal"}, operands: 1},
+		"time":    {short: "fo", long: []string{"format", "output"}},
+		"stdbuf":  {short: "ioe", long: []string{"input", "output", "error"}},
+		"setsid":  {},
+		"chrt":    {short: "TPDp", operands: 1, data: "pm"},
+		"taskset": {operands: 1, data: "p"},
+		"unshare": {short: "SGlw", long: []string{"setuid", "setgid", "root", "wd", "map-user", "map-group"}},
+		"chroot":  {long: []string{"userspec", "groups"}, operands: 1},
+		"strace":  {short: "aeEIoOpPsSuUX", data: "p"},
+		"watch":   {short: "nq", long: []string{"interval", "equexit"}, joined: true},
+		"command": {data: "vV"},
+		"builtin": {},
+		"exec":    {short: "a"},
+		"busybox": {}, "toybox": {},
+		"xargs": {short: "adEILnPsS", long: []string{"arg-file", "delimiter", "eof", "replace", "max-lines", "max-args", "max-procs",
+			"max-chars", "process-slot-var"}},
+		"parallel": {short: "jaINnLlSPd", long: []string{"jobs", "arg-file", "max-args", "delay", "joblog", "sshlogin", "tmpdir", "results"}},
+	}
+})
 
 // inside tells which wrappers pass the exit status of what they run on to their caller.
 var inside = []string{"sudo", "doas", "env", "nohup", "nice", "ionice", "timeout", "time", "stdbuf", "setsid", "chrt", "taskset",
@@ -54,10 +57,10 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 	if helpOnly(c) {
 		return output{}, false
 	}
-	if w, ok := wrappers[c.Program]; ok {
+	if w, ok := wrappers()[c.Program]; ok {
 		return r.wrapped(st, c, w, at)
 	}
-	if lang, ok := interpreters[c.Program]; ok {
+	if lang, ok := interpreters()[c.Program]; ok {
 		return r.interpreter(st, c, lang, at), true
 	}
 	switch c.Program {

@@ -108,7 +108,7 @@ func (r *reader) programs(word string, c simple, at place) []string {
 		return []string{programName(base)}
 	}
 	var names []string
-	for _, name := range listed {
+	for _, name := range listed() {
 		if MatchesName(base, name) {
 			names = append(names, name)
 		}
@@ -154,7 +154,7 @@ func (r *reader) program(st *state, name string, c simple, at place) output {
 	if r.full {
 		return output{}
 	}
-	if effect, ok := builtins[name]; ok {
+	if effect := builtin(name); effect != nil {
 		effect(r, st, &cmd)
 	}
 	at.redirects = nil // the carrier has them already

@@ -42,7 +42,7 @@ func unescapeIn(lit, chars string) string {
 	return b.String()
 }
 
-var ansiLetters = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'v': 11,
+var ansiLetters = [256]byte{'n': '\n', 't': '\t', 'r': '\r', 'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'v': 11,
 	'\\': '\\', '\'': '\'', '"': '"', '?': '?'}
 
 // ansiC decodes the escapes of $'…' (and of printf and echo -e, which share nearly all). NUL ends the text, as in bash.
@@ -58,7 +58,7 @@ func ansiC(s string) string {
 		}
 		i++
 		c := s[i]
-		if v, ok := ansiLetters[c]; ok {
+		if v := ansiLetters[c]; v != 0 {
 			b.WriteByte(v)
 			continue
 		}

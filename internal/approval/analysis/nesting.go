@@ -25,9 +25,15 @@ type heredoc struct {
 	quoted bool
 }
 
-var keywordDepth = map[string]int{
-	"if": 1, "while": 1, "until": 1, "for": 1, "select": 1, "case": 1, "time": 1, "!": 1, "coproc": 1, "function": 1,
-	"fi": -1, "done": -1, "esac": -1,
+// keywordDepth tells how many levels deeper the shell is behind a keyword.
+func keywordDepth(word string) (levels int, keyword bool) {
+	switch word {
+	case "if", "while", "until", "for", "select", "case", "time", "!", "coproc", "function":
+		return 1, true
+	case "fi", "done", "esac":
+		return -1, true
+	}
+	return 0, false
 }
 
 func (n *nester) top() byte {
@@ -144,7 +150,7 @@ func (n *nester) word(i int) int {
 		k++
 	}
 	w := t[i:k]
-	d, keyword := keywordDepth[w]
+	d, keyword := keywordDepth(w)
 	if !n.words {
 		return k
 	}

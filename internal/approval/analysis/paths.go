@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Class says what kind of place a path names.
@@ -33,12 +34,19 @@ type Target struct {
 }
 
 // roots are the first-level directories of the systems that commands run on.
-var roots = map[string]bool{}
+var roots = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for d := range strings.FieldsSeq("/bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /media /mnt /opt /proc /run /sbin /snap /srv " +
+		"/sys /usr /var /nix /System /Library /Applications /Users /Volumes /private /private/etc /private/var /usr/bin /usr/lib /usr/sbin " +
+		"/usr/local /usr/share /var/lib") {
+		set[d] = true
+	}
+	return set
+})
 
 // places maps directories to the class of what is below them; the longest match counts.
-var places = map[string]Class{}
-
-func init() {
+var places = sync.OnceValue(func() map[string]Class {
+	byDir := map[string]Class{}
 	for class, dirs := range map[Class]string{
 		ClassSystem: "/bin /boot /etc /lib /lib32 /lib64 /libx32 /sbin /usr /System /Library /private/etc /var/spool/cron " +
 			"/var/lib/dpkg /var/lib/rpm /var/lib/systemd",
@@ -49,16 +57,12 @@ func init() {
 		ClassTemp:      "/tmp /var/tmp /dev/shm /private/tmp /private/var/tmp /private/var/folders /var/folders /run/user",
 		ClassSensitive: "/root/.ssh",
 	} {
-		for _, d := range strings.Fields(dirs) {
-			places[d] = class
+		for d := range strings.FieldsSeq(dirs) {
+			byDir[d] = class
 		}
 	}
-	for _, d := range strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /media /mnt /opt /proc /run /sbin /snap /srv " +
-		"/sys /usr /var /nix /System /Library /Applications /Users /Volumes /private /private/etc /private/var /usr/bin /usr/lib /usr/sbin " +
-		"/usr/local /usr/share /var/lib") {
-		roots[d] = true
-	}
-}
+	return byDir
+})
 
 // harmlessDevices may be written by anyone: they hold nothing.
 var harmlessDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout",
@@ -145,7 +149,7 @@ func (r *Reading) class(p string) Class {
 	if p == home || p == "/root" || p == HomeUnknown || homeRoot(p) {
 		return ClassHomeRoot
 	}
-	if roots[p] || globRoot(p) {
+	if roots()[p] || globRoot(p) {
 		return ClassSystemRoot
 	}
 	return r.below(p, home)
@@ -166,7 +170,7 @@ func globRoot(p string) bool {
 	if Literal(p) || !Known(p) || strings.Count(p, "/") != 1 {
 		return false
 	}
-	for root := range roots {
+	for root := range roots() {
 		if strings.Count(root, "/") == 1 && MatchesName(p, root) {
 			return true
 		}
@@ -198,7 +202,7 @@ func (r *Reading) below(p, home string) Class {
 			return ClassOther
 		}
 		dir = dir[:i]
-		if class, ok := places[dir]; ok {
+		if class, ok := places()[dir]; ok {
 			return class
 		}
 	}

@@ -3,11 +3,12 @@ package analysis
 import (
 	"maps"
 	"slices"
+	"sync"
 )
 
 // listed are the programs that a partly known command word is compared with: every one that carries others, and every one that a
 // rule is about. A word that can be none of them hides nothing.
-var listed = slices.Sorted(maps.Keys(listedSet()))
+var listed = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(listedSet())) })
 
 // ruled are programs with rules of their own; the table of rules is held to this list by a test.
 var ruled = []string{
@@ -23,10 +24,10 @@ var ruled = []string{
 
 func listedSet() map[string]bool {
 	set := map[string]bool{"eval": true, "source": true, ".": true, "su": true, "runuser": true, "trap": true, "alias": true}
-	for name := range wrappers {
+	for name := range wrappers() {
 		set[name] = true
 	}
-	for name := range interpreters {
+	for name := range interpreters() {
 		set[name] = true
 	}
 	for _, name := range ruled {
@@ -36,4 +37,4 @@ func listedSet() map[string]bool {
 }
 
 // Listed tells whether a program is known to the tables.
-func Listed(program string) bool { _, ok := slices.BinarySearch(listed, program); return ok }
+func Listed(program string) bool { _, ok := slices.BinarySearch(listed(), program); return ok }

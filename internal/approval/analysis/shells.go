@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // interpreter describes how a program finds the text that it runs.
@@ -17,16 +18,18 @@ type interpreter struct {
 var shell = interpreter{shell: true, code: "c", short: "oO", quiet: "n"}
 
 // interpreters run a text: an option's value, standard input, or a file.
-var interpreters = map[string]interpreter{
-	"sh": shell, "bash": shell, "dash": shell, "zsh": shell, "ksh": shell, "ash": shell, "mksh": shell, "rbash": shell, "fish": shell,
-	"python": {code: "c", short: "WXm", quiet: "m"}, "pypy": {code: "c", short: "WXm", quiet: "m"},
-	"perl": {code: "eE", short: "IMmFx"}, "ruby": {code: "e", short: "IrEFCTKx"},
-	"node": {code: "ep", long: []string{"eval", "print"}, short: "r"}, "nodejs": {code: "ep", long: []string{"eval", "print"}, short: "r"},
-	"php": {code: "r", short: "dfcz"}, "lua": {code: "e", short: "l"}, "deno": {}, "osascript": {code: "e"},
-}
+var interpreters = sync.OnceValue(func() map[string]interpreter {
+	return map[string]interpreter{
+		"sh": shell, "bash": shell, "dash": shell, "zsh": shell, "ksh": shell, "ash": shell, "mksh": shell, "rbash": shell, "fish": shell,
+		"python": {code: "c", short: "WXm", quiet: "m"}, "pypy": {code: "c", short: "WXm", quiet: "m"},
+		"perl": {code: "eE", short: "IMmFx"}, "ruby": {code: "e", short: "IrEFCTKx"},
+		"node": {code: "ep", long: []string{"eval", "print"}, short: "r"}, "nodejs": {code: "ep", long: []string{"eval", "print"}, short: "r"},
+		"php": {code: "r", short: "dfcz"}, "lua": {code: "e", short: "l"}, "deno": {}, "osascript": {code: "e"},
+	}
+})
 
 // IsInterpreter tells whether a program runs the text that it is given.
-func IsInterpreter(program string) bool { _, ok := interpreters[program]; return ok }
+func IsInterpreter(program string) bool { _, ok := interpreters()[program]; return ok }
 
 // program text of an interpreter.
 type program struct {

@@ -5,6 +5,7 @@ package rules
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 )
@@ -64,36 +65,45 @@ type Finding struct {
 }
 
 // Table lists every row, gravest first. It is not to be changed.
-var Table = slices.Concat(floorRows, deleteRows, diskRows, sqlRows, systemRows, processRows, remoteRows, analysisRows)
+func Table() []Row { return table().rows }
 
-var (
-	byProgram = map[string][]*Row{}
-	byNote    = map[analysis.NoteKind]*Row{}
+// index is the table with what a reading is looked up by.
+type index struct {
+	rows      []Row
+	byProgram map[string][]*Row
+	byNote    map[analysis.NoteKind]*Row
 	onWrites  []*Row
-	rank      = map[*Row]int{}
-)
+	rank      map[*Row]int
+}
 
-func init() {
-	for i := range Table {
-		r := &Table[i]
-		rank[r] = i
+// table is made when the first command is judged: most processes judge none.
+var table = sync.OnceValue(func() *index {
+	t := &index{
+		rows:      slices.Concat(floorRows, deleteRows, diskRows, sqlRows, systemRows, processRows, remoteRows, analysisRows),
+		byProgram: map[string][]*Row{}, byNote: map[analysis.NoteKind]*Row{}, rank: map[*Row]int{},
+	}
+	for i := range t.rows {
+		r := &t.rows[i]
+		t.rank[r] = i
 		for _, p := range r.Programs {
-			byProgram[p] = append(byProgram[p], r)
+			t.byProgram[p] = append(t.byProgram[p], r)
 		}
 		if r.Writes {
-			onWrites = append(onWrites, r)
+			t.onWrites = append(t.onWrites, r)
 		}
 		if r.Note != "" {
-			byNote[r.Note] = r
+			t.byNote[r.Note] = r
 		}
 	}
-}
+	return t
+})
 
 // ByName finds a row by its id or key.
 func ByName(name string) *Row {
-	for i := range Table {
-		if Table[i].ID == name || Table[i].Key == name {
-			return &Table[i]
+	rows := Table()
+	for i := range rows {
+		if rows[i].ID == name || rows[i].Key == name {
+			return &rows[i]
 		}
 	}
 	return nil
@@ -101,10 +111,11 @@ func ByName(name string) *Row {
 
 // Check lists every finding in a reading, gravest first, then by place.
 func Check(r *analysis.Reading) []Finding {
+	t := table()
 	var found []Finding
 	for i := range r.Commands {
 		c := &r.Commands[i]
-		rows := byProgram[c.Program]
+		rows := t.byProgram[c.Program]
 		if rows == nil && len(c.Redirects) == 0 && !initScript(c) {
 			continue
 		}
@@ -113,7 +124,7 @@ func Check(r *analysis.Reading) []Finding {
 			found = add(found, row, act, i)
 		}
 		if slices.ContainsFunc(c.Redirects, func(red analysis.Redirect) bool { return red.Write }) {
-			for _, row := range onWrites {
+			for _, row := range t.onWrites {
 				if !slices.Contains(rows, row) {
 					found = add(found, row, act, i)
 				}
@@ -131,7 +142,7 @@ func Check(r *analysis.Reading) []Finding {
 			}
 			return 1
 		}
-		if d := rank[a.Row] - rank[b.Row]; d != 0 {
+		if d := t.rank[a.Row] - t.rank[b.Row]; d != 0 {
 			return d
 		}
 		return a.Span.Start - b.Span.Start
@@ -159,7 +170,7 @@ func same(a, b Finding) bool {
 
 func addNotes(found []Finding, r *analysis.Reading) []Finding {
 	for _, n := range r.Notes {
-		row := byNote[n.Kind]
+		row := table().byNote[n.Kind]
 		if row == nil {
 			continue
 		}

@@ -23,7 +23,7 @@ func check(command string) []string {
 
 // A42: every row's own examples go through the whole pipeline, plain and with each program's name quoted again.
 func TestTable_ExamplesMatchAndLookAlikesDoNot(t *testing.T) {
-	for _, row := range rules.Table {
+	for _, row := range rules.Table() {
 		t.Run(row.ID, func(t *testing.T) {
 			if len(row.Examples) < 3 || len(row.LookAlikes) < 3 {
 				t.Errorf("%d examples and %d look-alikes, want at least 3 of each", len(row.Examples), len(row.LookAlikes))
@@ -68,7 +68,7 @@ func requote(command string) string {
 // A42–A47: ids and keys are the contract of stored approvals.
 func TestTable_RowsAreComplete(t *testing.T) {
 	ids, keys := map[string]bool{}, map[string]bool{}
-	for _, r := range rules.Table {
+	for _, r := range rules.Table() {
 		if r.ID == "" || r.Key == "" || r.Family == "" || r.Matches == "" {
 			t.Errorf("%s: id, key, family and what it matches must be there: %+v", r.ID, r)
 		}

@@ -1,12 +1,15 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
 )
 
 // client describes how a database client is given SQL.
 type client struct {
+	program  string
 	short    string // option letters with a value
 	long     []string
 	code     []string // options whose value is SQL
@@ -14,22 +17,35 @@ type client struct {
 	dialect  payload.SQLDialect
 }
 
-var clients = map[string]client{
-	"psql": {short: "cdfFhLoPpRTUv", long: []string{"command", "dbname", "file", "host", "port", "username", "set", "variable", "output"},
+var clients = []client{
+	{program: "psql", short: "cdfFhLoPpRTUv", long: []string{"command", "dbname", "file", "host", "port", "username", "set", "variable", "output"},
 		code: []string{"c", "command"}, operands: -1},
-	"mysql":   mysql,
-	"mariadb": mysql,
-	"sqlite3": {},
-	"sqlite":  {},
-	"duckdb":  {short: "c", code: []string{"c"}, operands: 1},
-	"sqlcmd":  {short: "SUPdQqiov", code: []string{"Q", "q"}, operands: -1},
-	"clickhouse-client": {short: "qhud", long: []string{"query", "host", "user", "password"}, code: []string{"q", "query"}, operands: -1,
+	{program: "mysql", short: mysqlShort, long: mysqlLong, code: mysqlCode, operands: -1, dialect: payload.SQLBackslash},
+	{program: "mariadb", short: mysqlShort, long: mysqlLong, code: mysqlCode, operands: -1, dialect: payload.SQLBackslash},
+	{program: "sqlite3"},
+	{program: "sqlite"},
+	{program: "duckdb", short: "c", code: []string{"c"}, operands: 1},
+	{program: "sqlcmd", short: "SUPdQqiov", code: []string{"Q", "q"}, operands: -1},
+	{program: "clickhouse-client", short: "qhud", long: []string{"query", "host", "user", "password"}, code: []string{"q", "query"}, operands: -1,
 		dialect: payload.SQLBackslash},
-	"cockroach": {short: "e", long: []string{"execute", "url", "host"}, code: []string{"e", "execute"}, operands: -1},
+	{program: "cockroach", short: "e", long: []string{"execute", "url", "host"}, code: []string{"e", "execute"}, operands: -1},
 }
 
-var mysql = client{short: "eDhPSu", long: []string{"execute", "database", "host", "port", "user", "socket", "init-command"},
-	code: []string{"e", "execute", "init-command"}, operands: -1, dialect: payload.SQLBackslash}
+const mysqlShort = "eDhPSu"
+
+var (
+	mysqlLong = []string{"execute", "database", "host", "port", "user", "socket", "init-command"}
+	mysqlCode = []string{"e", "execute", "init-command"}
+)
+
+// clientOf gives the client that a program is; the zero client for others.
+func clientOf(program string) client {
+	i := slices.IndexFunc(clients, func(c client) bool { return c.program == program })
+	if i < 0 {
+		return client{}
+	}
+	return clients[i]
+}
 
 var sqlPrograms = []string{"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "sqlcmd", "clickhouse-client", "cockroach"}
 
@@ -59,7 +75,7 @@ func sqlRow(r Row, act payload.SQLAct) Row {
 	r.Family, r.Remember, r.Leaves, r.Programs = "sql", RememberAll, true, sqlPrograms
 	r.Match = func(a *Act) []Hit {
 		for _, text := range sqlTexts(a) {
-			for _, f := range payload.SQL(text, clients[a.Program].dialect) {
+			for _, f := range payload.SQL(text, clientOf(a.Program).dialect) {
 				if f.Act == act {
 					return []Hit{{Reason: "destroys data in a database: " + f.Text}}
 				}
@@ -72,7 +88,7 @@ func sqlRow(r Row, act payload.SQLAct) Row {
 
 // sqlTexts lists the SQL that a client is given.
 func sqlTexts(a *Act) []string {
-	c := clients[a.Program]
+	c := clientOf(a.Program)
 	args := a.Args(analysis.Grammar{Short: c.short, Long: c.long})
 	var texts []string
 	for _, name := range c.code {

@@ -37,37 +37,35 @@ func (a *Act) writes() []analysis.Word {
 			out = append(out, r.Target)
 		}
 	}
-	if w, ok := writers[a.Program]; ok {
-		out = append(out, w(a)...)
-	}
-	return out
+	return append(out, a.written()...)
 }
 
-// writers tells, by program, which words name what is written.
-var writers = map[string]func(*Act) []analysis.Word{
-	"tee": func(a *Act) []analysis.Word { return a.Args(analysis.Grammar{}).Operands },
-	"truncate": func(a *Act) []analysis.Word {
+// written tells, by program, which words name what is written.
+func (a *Act) written() []analysis.Word {
+	switch a.Program {
+	case "tee":
+		return a.Args(analysis.Grammar{}).Operands
+	case "truncate":
 		return a.Args(analysis.Grammar{Short: "sr", Long: []string{"size", "reference"}}).Operands
-	},
-	"cp":      copied("St", "suffix"),
-	"mv":      copied("St", "suffix"),
-	"ln":      copied("St", "suffix"),
-	"rsync":   copied("efBTM", "rsh", "filter", "exclude", "include", "files-from", "rsync-path", "out-format"),
-	"install": installed,
-	"sed":     sedInPlace,
-	"dd": func(a *Act) []analysis.Word {
+	case "cp", "mv", "ln":
+		return copied(a, "St", "suffix")
+	case "rsync":
+		return copied(a, "efBTM", "rsh", "filter", "exclude", "include", "files-from", "rsync-path", "out-format")
+	case "install":
+		return installed(a)
+	case "sed":
+		return sedInPlace(a)
+	case "dd":
 		if w, ok := a.ddOperand("of"); ok {
 			return []analysis.Word{w}
 		}
-		return nil
-	},
-	"curl": func(a *Act) []analysis.Word {
+	case "curl":
 		return optionValues(a, analysis.Grammar{Short: "AbcCdDeEFhHKmoPQrtTuUwxXyYz", Long: []string{"output", "dump-header", "data", "header"}}, "o", "output")
-	},
-	"wget": func(a *Act) []analysis.Word {
+	case "wget":
 		return optionValues(a, analysis.Grammar{Short: "oaetOTwQPUlADRXIBi", Long: []string{"output-document", "output-file", "directory-prefix"}},
 			"O", "output-document", "P", "directory-prefix", "o", "output-file")
-	},
+	}
+	return nil
 }
 
 func optionValues(a *Act, g analysis.Grammar, names ...string) []analysis.Word {
@@ -80,19 +78,17 @@ func optionValues(a *Act, g analysis.Grammar, names ...string) []analysis.Word {
 }
 
 // copied gives the destination of programs that copy, move or link: the value of -t, or the last operand.
-func copied(short string, long ...string) func(*Act) []analysis.Word {
-	return func(a *Act) []analysis.Word {
-		args := a.Args(analysis.Grammar{Short: short, Long: append([]string{"target-directory"}, long...)})
-		if a.Program != "rsync" {
-			if t := slices.Concat(args.Values["t"], args.Values["target-directory"]); len(t) > 0 {
-				return t
-			}
+func copied(a *Act, short string, long ...string) []analysis.Word {
+	args := a.Args(analysis.Grammar{Short: short, Long: append([]string{"target-directory"}, long...)})
+	if a.Program != "rsync" {
+		if t := slices.Concat(args.Values["t"], args.Values["target-directory"]); len(t) > 0 {
+			return t
 		}
-		if len(args.Operands) < 2 {
-			return nil
-		}
-		return args.Operands[len(args.Operands)-1:]
 	}
+	if len(args.Operands) < 2 {
+		return nil
+	}
+	return args.Operands[len(args.Operands)-1:]
 }
 
 func installed(a *Act) []analysis.Word {
@@ -100,7 +96,7 @@ func installed(a *Act) []analysis.Word {
 	if args.Has("d") || args.Long("directory", 1) {
 		return args.Operands
 	}
-	return copied("gmotS", "group", "mode", "owner", "suffix")(a)
+	return copied(a, "gmotS", "group", "mode", "owner", "suffix")
 }
 
 func sedInPlace(a *Act) []analysis.Word {
@@ -129,6 +125,7 @@ func sysconfWrite(a *Act) []Hit {
 
 // manager describes how a service manager is told what to do.
 type manager struct {
+	name  string
 	short string   // option letters with a value
 	long  []string // long options with a value
 	verb  int      // the operand that is the verb
@@ -139,33 +136,33 @@ type manager struct {
 // stops are the verbs of most managers; others of a manager's own stand in its row.
 var stops = []string{"stop", "restart", "force-reload", "condrestart", "try-restart", "force-stop", "zap"}
 
-var managers = map[string]manager{
-	"systemctl": {short: "HMtpsno", long: []string{"host", "machine", "type", "property", "signal", "lines", "output", "root", "kill-whom", "job-mode",
+var managers = []manager{
+	{name: "systemctl", short: "HMtpsno", long: []string{"host", "machine", "type", "property", "signal", "lines", "output", "root", "kill-whom", "job-mode",
 		"state", "image", "what"},
 		verbs: []string{"stop", "restart", "try-restart", "reload-or-restart", "try-reload-or-restart", "condrestart", "force-reload", "disable",
 			"mask", "kill", "isolate", "rescue", "emergency", "default", "preset-all"}},
-	"service":       {verb: 1, verbs: stops},
-	"rc-service":    {verb: 1, verbs: stops},
-	"invoke-rc.d":   {verb: 1, verbs: stops},
-	"initctl":       {verbs: stops},
-	"launchctl":     {verbs: []string{"unload", "bootout", "disable", "kill", "stop", "remove", "kickstart"}},
-	"supervisorctl": {short: "csup", verbs: []string{"stop", "restart", "shutdown", "reload", "remove"}},
-	"sv":            {short: "w", verbs: []string{"down", "d", "stop", "restart", "force-stop", "force-restart", "exit", "kill", "k", "shutdown"}},
-	"s6-svc":        {flags: "dkxrt"},
-	"monit":         {short: "cdgl", verbs: []string{"stop", "restart", "unmonitor", "quit"}},
-	"pm2":           {verbs: []string{"stop", "restart", "delete", "kill", "reload", "del"}},
-	"svcadm":        {verbs: []string{"disable", "restart", "mark"}},
-	"update-rc.d":   {verb: 1, verbs: []string{"remove", "disable"}},
-	"rc-update":     {verbs: []string{"del", "delete"}},
-	"chkconfig":     {verb: 1, verbs: []string{"off"}},
-	"net":           {verbs: []string{"stop"}},
-	"sc":            {verbs: []string{"stop", "delete"}},
+	{name: "service", verb: 1, verbs: stops},
+	{name: "rc-service", verb: 1, verbs: stops},
+	{name: "invoke-rc.d", verb: 1, verbs: stops},
+	{name: "initctl", verbs: stops},
+	{name: "launchctl", verbs: []string{"unload", "bootout", "disable", "kill", "stop", "remove", "kickstart"}},
+	{name: "supervisorctl", short: "csup", verbs: []string{"stop", "restart", "shutdown", "reload", "remove"}},
+	{name: "sv", short: "w", verbs: []string{"down", "d", "stop", "restart", "force-stop", "force-restart", "exit", "kill", "k", "shutdown"}},
+	{name: "s6-svc", flags: "dkxrt"},
+	{name: "monit", short: "cdgl", verbs: []string{"stop", "restart", "unmonitor", "quit"}},
+	{name: "pm2", verbs: []string{"stop", "restart", "delete", "kill", "reload", "del"}},
+	{name: "svcadm", verbs: []string{"disable", "restart", "mark"}},
+	{name: "update-rc.d", verb: 1, verbs: []string{"remove", "disable"}},
+	{name: "rc-update", verbs: []string{"del", "delete"}},
+	{name: "chkconfig", verb: 1, verbs: []string{"off"}},
+	{name: "net", verbs: []string{"stop"}},
+	{name: "sc", verbs: []string{"stop", "delete"}},
 }
 
 func servicePrograms() []string {
-	names := make([]string, 0, len(managers))
-	for name := range managers {
-		names = append(names, name)
+	names := make([]string, len(managers))
+	for i, m := range managers {
+		names[i] = m.name
 	}
 	slices.Sort(names)
 	return names
@@ -178,11 +175,20 @@ func initScript(c *analysis.Command) bool {
 
 func serviceRow() *Row { return ByName("service.stop") }
 
-func serviceStop(a *Act) []Hit {
-	m, ok := managers[a.Program]
-	if initScript(a.Command) {
-		m, ok = manager{verbs: stops}, true
+// managerOf gives the service manager that a command calls.
+func managerOf(c *analysis.Command) (manager, bool) {
+	if initScript(c) {
+		return manager{verbs: stops}, true
 	}
+	i := slices.IndexFunc(managers, func(m manager) bool { return m.name == c.Program })
+	if i < 0 {
+		return manager{}, false
+	}
+	return managers[i], true
+}
+
+func serviceStop(a *Act) []Hit {
+	m, ok := managerOf(a.Command)
 	if !ok {
 		return nil
 	}
