@@ -56,20 +56,20 @@ func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Error
 
 // app is one run of the command line.
 type app struct {
-	in       *os.File
-	out      io.Writer
-	err      io.Writer
-	dir      string
-	config   string
-	verbose  bool
-	noColor  bool
-	rt       *runtime.Runtime
-	progress bool
+	in      *os.File
+	out     *steady
+	err     io.Writer
+	dir     string
+	config  string
+	verbose bool
+	noColor bool
+	judging bool // the verb itself lists what is wrong in the configuration
+	rt      *runtime.Runtime
 }
 
 // Main runs the command line and returns the exit code.
 func Main() int {
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	a := &app{in: os.Stdin, out: &steady{to: os.Stdout}, err: os.Stderr}
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	return a.run(ctx, os.Args[1:])
@@ -79,8 +79,11 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if closeErr := a.close(ctx); err == nil && closeErr != nil {
+	if closeErr := a.close(ctx); err == nil {
 		err = closeErr
+	}
+	if err == nil {
+		err = a.out.err
 	}
 	return a.report(err)
 }
@@ -98,10 +101,20 @@ func (a *app) report(err error) int {
 			return code
 		}
 	}
-	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
-		fmt.Fprintln(a.err, "hermes:", line)
+	if !errors.Is(err, syscall.EPIPE) { // who reads stdout has seen enough
+		fmt.Fprintln(a.err, "hermes:", oneLine(err))
 	}
 	return code
+}
+
+// oneLine shows an error as one line: names of files may hold anything.
+func oneLine(err error) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.TrimSpace(err.Error()))
 }
 
 func (a *app) root() *cobra.Command {
@@ -154,7 +167,7 @@ func strict(c *cobra.Command) {
 	if check := c.Args; c.RunE != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
-				return usage("%v; `%s --help` shows how it is used", err, c.CommandPath())
+				return usage("%v: it is `%s`; `%s --help` says more", err, c.UseLine(), c.CommandPath())
 			}
 			return nil
 		}
@@ -189,18 +202,21 @@ func (a *app) open(ctx context.Context) (*runtime.Runtime, error) {
 	}
 	o := runtime.Options{
 		ConfigFile: a.config, Dir: a.dir, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
-		Asker: a.asker(), Progress: a.err, GuardArgv: guardArgv(), Version: version(),
+		Asker: a.asker(), Progress: a.err, GuardArgv: guardArgv(), Subreaper: true, Version: version(),
 	}
-	rt, err := runtime.Open(ctx, o)
+	rt, err := attend(ctx, func() (*runtime.Runtime, error) { return runtime.Open(ctx, o) }) // the file may be a pipe
+	if _, left := errors.AsType[*exit](err); left {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &exit{exitUsage, err}
 	}
-	if !a.verbose {
-		for _, p := range rt.Problems() {
+	a.rt = rt
+	if !a.judging {
+		for _, p := range rt.Check(reserved) {
 			fmt.Fprintln(a.err, "hermes: warning:", p)
 		}
 	}
-	a.rt = rt
 	return rt, nil
 }
 
@@ -229,15 +245,18 @@ func (a *app) asker() channel.Asker {
 	return nil
 }
 
-// interruptible gives a context that ends with Ctrl-C or a request to end, with the cause that it stands for.
+// interruptible gives a context that ends with Ctrl-C or a request to end, with the cause that it stands for. The second signal ends
+// the process at once; the guard then ends what it ran.
 func interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that went away is a failed write; unlike "ignore", children don't inherit it
 	done := make(chan struct{})
 	go func() {
 		select {
 		case s := <-signals:
+			signal.Stop(signals)
 			if s == os.Interrupt {
 				cancel(tool.Stop)
 			} else {

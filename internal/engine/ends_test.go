@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -70,4 +71,23 @@ func TestSh_CarriesVariablesWithoutBash(t *testing.T) { // ENG-21
 	if _, got := call(t, e, environment.Command{Script: long, State: environment.NewState("/")}); len(got) != 120_000 {
 		t.Errorf("a long script prints %d bytes", len(got))
 	}
+}
+
+// ENG-15: what a command printed right before its end is there, after a long silence and on a busy machine too.
+func TestEngine_LastWordsAfterSilenceAreRead(t *testing.T) {
+	e, b := engine.New(engine.Options{}), base(t)
+	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 2 {
+				var out strings.Builder
+				res, err := e.Run(context.Background(), environment.Command{Script: "sleep 0.35; echo last words", Output: &out}, b)
+				if err != nil || res.ExitCode != 0 || out.String() != "last words\n" {
+					t.Errorf("got %q, %+v, %v", out.String(), res, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -134,18 +134,20 @@ func (r *run) grace() time.Duration {
 
 // drain reads what the command wrote, for a bounded time: whoever it left running may hold the pipes for ever.
 func (r *run) drain() {
-	deadline := time.Now().Add(drainTotal)
+	since := time.Now()
 	for _, p := range []*pump{r.out, r.err} {
-		for !over(p, deadline) {
+		for !over(p, since) {
 		}
 		p.stop()
+		p.rest() // what came before the end is read, however busy the machine is
 	}
 }
 
-// over waits a moment for the end of p and reports whether it is time to stop.
-func over(p *pump, deadline time.Time) bool {
+// over waits a moment for the end of p and reports whether it is time to stop: after silence that is counted from the command's
+// end, since what it wrote just before may not have been read yet.
+func over(p *pump, since time.Time) bool {
 	now := time.Now()
-	wait := min(drainSilence-p.silent(now), deadline.Sub(now))
+	wait := min(drainSilence-min(p.silent(now), now.Sub(since)), drainTotal-now.Sub(since))
 	if wait <= 0 {
 		return true
 	}

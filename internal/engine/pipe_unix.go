@@ -79,19 +79,26 @@ func (p *pump) stop() {
 	<-p.done
 }
 
-// rest reads what is in the pipe without waiting, after stop.
+// mostInPipe is more than a pipe holds, in bytes: an unprivileged one has at most 1 MiB.
+const mostInPipe = 2 << 20
+
+// rest reads what is in the pipe without waiting, after stop. What somebody goes on writing meanwhile is not waited for.
 func (p *pump) rest() {
+	if p == nil || p.done == nil {
+		return
+	}
 	raw, err := p.r.SyscallConn()
 	if err != nil {
 		return
 	}
 	_ = p.r.SetReadDeadline(time.Time{})
 	b := make([]byte, 64<<10)
-	for {
+	for got := 0; got < mostInPipe; {
 		n := 0
 		if err := raw.Read(func(fd uintptr) bool { n = readNow(int(fd), b); return true }); err != nil || n <= 0 {
 			return
 		}
+		got += n
 		if p.w != nil {
 			_, _ = p.w.Write(b[:n])
 		}

@@ -15,7 +15,7 @@ func Guard(in io.Reader) error { return guard.Serve(context.Background(), in) }
 
 // Check lists what is wrong in the configuration, names of toolsets included. reserved are keys of areas that this build lacks.
 func (r *Runtime) Check(reserved []string) []string {
-	var out []string
+	out := []string{}
 	seen := map[string]bool{}
 	add := func(text string) {
 		if !seen[text] {
@@ -41,6 +41,9 @@ type Finding struct {
 	About string `json:"about"`
 	Text  string `json:"text"` // what is so, and what to do about it
 }
+
+// Failed reports whether something doesn't work at all.
+func (f Finding) Failed() bool { return f.State == stateFail }
 
 // The states of a Finding.
 const (

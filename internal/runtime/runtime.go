@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +44,7 @@ type Options struct {
 	Log        *slog.Logger  // nil = warnings and errors are dropped
 	Progress   io.Writer     // what a person is told while they wait; nil = nothing
 	GuardArgv  []string      // starts the guard that ends commands if this process dies; nil = there is none
+	Subreaper  bool          // the process may adopt what its commands orphan, where there are no cgroups
 	Version    string        // told to collectors of telemetry
 }
 
@@ -227,6 +229,9 @@ func variables(list []string) map[string]string {
 	return out
 }
 
+// profileName is one path element on every system.
+var profileName = regexp.MustCompile(`^[\pL\pN][\pL\pN\pM ._-]{0,63}$`)
+
 // homeDir finds HERMES_HOME, or a profile of it.
 func homeDir(given string, env map[string]string) (string, error) {
 	home := given
@@ -245,8 +250,8 @@ func homeDir(given string, env map[string]string) (string, error) {
 	}
 	if given == "" && env["HERMES_PROFILE"] != "" {
 		name := env["HERMES_PROFILE"]
-		if name != filepath.Base(name) || name == "." || name == ".." {
-			return "", fmt.Errorf("HERMES_PROFILE: %q is no name of a profile", name)
+		if !profileName.MatchString(name) {
+			return "", fmt.Errorf("HERMES_PROFILE: %q is no name of a profile: letters, digits, blanks, . _ and - make one, and it begins with a letter or digit", name)
 		}
 		home = filepath.Join(home, "profiles", name)
 	}

@@ -77,7 +77,7 @@ func (g *fileGlob) admits(rel string) bool {
 	if g.hidden {
 		return g.admitsHidden(rel)
 	}
-	return g.glob.match(g.subject(rel))
+	return g.glob.match(g.subject(rel), plainMode)
 }
 
 // subject is the part of rel that the pattern describes.
@@ -93,7 +93,7 @@ func (g *fileGlob) admitsHidden(rel string) bool {
 	if g.byName && hasHiddenFrom(rel[:strings.LastIndexByte(rel, '/')+1], 0) {
 		return false
 	}
-	return g.glob.matchVisible(g.subject(rel))
+	return g.glob.match(g.subject(rel), visible)
 }
 
 // excludes reports whether rel or a directory above it is excluded.
@@ -102,21 +102,21 @@ func (g *fileGlob) excludes(rel string) bool {
 		if i < len(rel) && rel[i] != '/' {
 			continue
 		}
-		if (i < len(rel) || !g.dirOnly) && g.glob.match(g.subject(rel[:i])) {
+		if (i < len(rel) || !g.dirOnly) && g.glob.match(g.subject(rel[:i]), plainMode) {
 			return true
 		}
 	}
 	return false
 }
 
-// nameType is a pattern for the last part of names that every admitted file fits, in a form that ripgrep's file types take; "" if
-// there is none.
+// nameType is a pattern for the last part of names that every admitted file fits, in a form that ripgrep's file types take and mean
+// alike; "" if there is none.
 func (g *fileGlob) nameType() string {
-	if g.glob == nil || g.not || g.hidden || strings.ContainsAny(g.text, ":{\\[") {
+	if g.glob == nil || g.not || g.hidden || strings.ContainsAny(g.text, ":\\[?") {
 		return ""
 	}
 	name := g.text[strings.LastIndexByte(g.text, '/')+1:]
-	if name == "" || name == "**" || name == "*" {
+	if name == "" || name == "**" || name == "*" || strings.Count(name, "{") != strings.Count(name, "}") { // cut within a brace
 		return ""
 	}
 	return name

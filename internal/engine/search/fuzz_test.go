@@ -97,10 +97,10 @@ func FuzzGlob(f *testing.F) {
 			return
 		}
 		plain := !strings.ContainsAny(text, `*?[]{}\`)
-		if got := g.match(path); plain && got != (path == text) {
+		if got := g.match(path, plainMode); plain && got != (path == text) {
 			t.Fatalf("%q matches %q: %v", text, path, got)
 		}
-		if g.matchVisible(path) && !g.match(path) {
+		if g.match(path, visible) && !g.match(path, plainMode) {
 			t.Fatalf("%q matches %q only without hidden names", text, path)
 		}
 	})

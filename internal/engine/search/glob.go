@@ -51,70 +51,6 @@ func compileGlob(text string) (*glob, *Error) {
 	return g, nil
 }
 
-// expandBraces writes {a,b} out, nested ones too.
-func expandBraces(text string) ([]string, *Error) {
-	bad := func(at int, why string) *Error {
-		return &Error{What: "glob", Text: text, At: utf8.RuneCountInString(text[:at]), Err: why}
-	}
-	type level struct {
-		start    int
-		prefixes []string // what stood before the brace
-		done     []string // finished alternatives
-	}
-	var stack []level
-	current := []string{""}
-	appendAll := func(s string) {
-		for i := range current {
-			current[i] += s
-		}
-	}
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text):
-			appendAll(text[i : i+2])
-			i++
-		case c == '\\':
-			return nil, bad(i, "a backslash at the end escapes nothing")
-		case c == '[':
-			end := setEnd(text, i)
-			if end < 0 {
-				return nil, bad(i, "the set that begins here is not closed")
-			}
-			appendAll(text[i:end])
-			i = end - 1
-		case c == '{':
-			stack = append(stack, level{start: i, prefixes: current})
-			current = []string{""}
-		case c == ',' && len(stack) > 0:
-			top := &stack[len(stack)-1]
-			top.done = append(top.done, current...)
-			current = []string{""}
-		case c == '}':
-			if len(stack) == 0 {
-				return nil, bad(i, "this brace closes nothing")
-			}
-			top := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			ends := append(top.done, current...)
-			if len(top.prefixes)*len(ends) > globLimit {
-				return nil, bad(top.start, "the braces give too many alternatives")
-			}
-			current = nil
-			for _, p := range top.prefixes {
-				for _, e := range ends {
-					current = append(current, p+e)
-				}
-			}
-		default:
-			appendAll(text[i : i+1])
-		}
-	}
-	if len(stack) > 0 {
-		return nil, bad(stack[len(stack)-1].start, "the brace that opens here is not closed")
-	}
-	return current, nil
-}
-
 // setEnd is the index behind the set that begins at i, or -1.
 func setEnd(s string, i int) int {
 	j := i + 1
@@ -202,20 +138,19 @@ func parseSet(s string) (token, string) {
 	return t, ""
 }
 
-// match reports whether path is what the pattern describes, all of it.
-func (g *glob) match(path string) bool {
-	for _, t := range g.alternatives {
-		if t.match(path, false) {
-			return true
-		}
-	}
-	return false
-}
+// matchMode says how wildcards are taken.
+type matchMode uint8
 
-// matchVisible is match in which only a written dot matches the dot of a hidden name.
-func (g *glob) matchVisible(path string) bool {
+const (
+	visible   matchMode = 1 << iota // only a written dot matches the dot of a hidden name
+	byteWise                        // ? and sets take a byte, as git does it and ripgrep after it
+	plainMode matchMode = 0
+)
+
+// match reports whether path is what the pattern describes, all of it.
+func (g *glob) match(path string, mode matchMode) bool {
 	for _, t := range g.alternatives {
-		if t.match(path, true) {
+		if t.match(path, mode) {
 			return true
 		}
 	}
@@ -223,11 +158,11 @@ func (g *glob) matchVisible(path string) bool {
 }
 
 // match runs the tokens with one point to come back to per * and one per **, the latest of each: more are never needed.
-func (t tokens) match(path string, dots bool) bool {
+func (t tokens) match(path string, mode matchMode) bool {
 	type retry struct{ token, at int }
 	star, parts := retry{-1, 0}, retry{-1, 0}
 	hiddenAt := func(at int) bool {
-		return dots && at < len(path) && path[at] == '.' && (at == 0 || path[at-1] == '/')
+		return mode&visible != 0 && at < len(path) && path[at] == '.' && (at == 0 || path[at-1] == '/')
 	}
 	i, at := 0, 0
 	for {
@@ -245,18 +180,18 @@ func (t tokens) match(path string, dots bool) bool {
 				i++
 				continue
 			case anyRest:
-				if at < len(path) && !(dots && hasHiddenFrom(path, at)) {
+				if at < len(path) && !(mode&visible != 0 && hasHiddenFrom(path, at)) {
 					return true
 				}
 			default:
-				if n := k.step(path[at:]); n > 0 && !(k.kind != literal && hiddenAt(at)) {
+				if n := k.step(path[at:], mode); n > 0 && !(k.kind != literal && hiddenAt(at)) {
 					i, at = i+1, at+n
 					continue
 				}
 			}
 		}
 		if star.token >= 0 && star.at < len(path) && path[star.at] != '/' && !hiddenAt(star.at) {
-			_, n := utf8.DecodeRuneInString(path[star.at:])
+			_, n := first(path[star.at:], mode)
 			star.at += n
 			i, at = star.token, star.at
 			continue
@@ -283,8 +218,16 @@ func hasHiddenFrom(path string, at int) bool {
 	return false
 }
 
+// first is what one wildcard takes of s.
+func first(s string, mode matchMode) (rune, int) {
+	if mode&byteWise != 0 {
+		return rune(s[0]), 1
+	}
+	return utf8.DecodeRuneInString(s)
+}
+
 // step is how many bytes of s one token takes; 0 = it doesn't match.
-func (k token) step(s string) int {
+func (k token) step(s string, mode matchMode) int {
 	if k.kind == literal {
 		if strings.HasPrefix(s, k.text) {
 			return len(k.text)
@@ -294,7 +237,7 @@ func (k token) step(s string) int {
 	if s == "" || s[0] == '/' {
 		return 0
 	}
-	r, n := utf8.DecodeRuneInString(s)
+	r, n := first(s, mode)
 	if k.kind == anyChar {
 		return n
 	}

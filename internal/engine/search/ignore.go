@@ -144,9 +144,9 @@ func (l *rule) match(rel, name string) bool {
 	case l.suffix != "":
 		return strings.HasSuffix(name, l.suffix)
 	case l.byName:
-		return l.glob.match(name)
+		return l.glob.match(name, byteWise)
 	}
-	return l.glob.match(rel)
+	return l.glob.match(rel, byteWise)
 }
 
 // readRules reads a file of rules. One that can't be read has none; a line that makes no sense is left out.

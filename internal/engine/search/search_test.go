@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -265,114 +262,6 @@ func TestSearch_CountingStopsAtItsLimit(t *testing.T) { // SRC-6
 	})
 }
 
-func TestSearch_LongLinesAreShownAroundTheMatch(t *testing.T) { // SRC-7
-	root := t.TempDir()
-	pad := strings.Repeat("é", 2000)
-	write(t, root, map[string]string{"a": pad + "needle" + pad + "\n", "b": "needle" + pad, "c": pad + "needle", "d": strings.Repeat("x", 494) + "needle"})
-	engines(t, func(t *testing.T, s *search.Searcher) {
-		m := find(t, s, environment.Query{Pattern: "needle", Root: environment.Path(root)})
-		for i, c := range []struct {
-			column int
-			cut    bool
-		}{{2001, true}, {1, true}, {2001, true}, {495, false}} {
-			got := m.Matches[i]
-			if n := len([]rune(got.Text)); got.Column != c.column || got.Truncated != c.cut || n != 500 || !strings.Contains(got.Text, "needle") {
-				t.Errorf("%s: column %d, cut %v, %d characters", got.Path, got.Column, got.Truncated, n)
-			}
-		}
-		m = find(t, s, environment.Query{Pattern: "needle", Root: environment.Path(root), MaxLine: 20})
-		if got := m.Matches[0].Text; got != "éééééneedleééééééééé" {
-			t.Errorf("a small window is %q", got)
-		}
-	})
-}
-
-func TestSearch_OddNamesAndLinesAreData(t *testing.T) { // SRC-7
-	root := t.TempDir()
-	tree := map[string]string{
-		"-n": "x:1:hit\n", "a:12:b": "hit\n", "a-3-b": "--\nhit\n", "line\nbreak": "hit\n", "--hidden": "hit", "b:1:hit": "1:2:hit\x01\n", "sp ace": "\x1b[31mhit\n",
-		"\xff\xfe": "hit\n", "{\"type\":\"match\"}": "{\"type\":\"match\"} hit\n",
-	}
-	write(t, root, tree)
-	engines(t, func(t *testing.T, s *search.Searcher) {
-		m := find(t, s, environment.Query{Pattern: "hit", Root: environment.Path(root), Context: 1})
-		if len(m.Matches) != len(tree) {
-			t.Errorf("%d matches in %d files", len(m.Matches), len(tree))
-		}
-		for _, got := range m.Matches {
-			content := tree[rel(root, []environment.Path{got.Path})[0]]
-			if lines := strings.Split(content, "\n"); lines[got.Line-1] != got.Text {
-				t.Errorf("%q line %d is %q", got.Path, got.Line, got.Text)
-			}
-		}
-	})
-}
-
-func TestSearch_EachContextLineIsShownOnce(t *testing.T) {
-	root := t.TempDir()
-	write(t, root, map[string]string{"f": "1\n2\nhit\n4\nhit\n6\n7\n8\n9\n10\nhit\nhit\n13"})
-	engines(t, func(t *testing.T, s *search.Searcher) {
-		q := environment.Query{Pattern: "hit", Root: environment.Path(root), Context: 2}
-		want := [][]int{{1, 2, 4}, {6, 7}, {9, 10}, {13}}
-		for limit := range 5 {
-			q.Limit = limit
-			var got [][]int
-			for q.Offset = 0; q.Offset < 4; q.Offset += max(limit, 4*(1-limit)) {
-				for _, m := range find(t, s, q).Matches {
-					var lines []int
-					for _, c := range m.Context {
-						lines = append(lines, c.Line)
-					}
-					got = append(got, lines)
-				}
-			}
-			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("in pages of %d:\n%s", limit, d)
-			}
-		}
-	})
-}
-
-func TestSearch_GuardedFilesAreNeitherMatchedNorNamed(t *testing.T) { // SRC-10
-	root := t.TempDir()
-	write(t, root, map[string]string{"a.txt": "word", "auth.json": "word", "d/auth.json": "word"})
-	skip := func(p environment.Path) bool { return filepath.Base(string(p)) == "auth.json" }
-	engines(t, func(t *testing.T, s *search.Searcher) {
-		for _, q := range []environment.Query{
-			{Pattern: "word"}, {Pattern: "word", Mode: environment.SearchFiles}, {Pattern: "word", Mode: environment.SearchCount}, {Names: true},
-			{Pattern: "word", Root: environment.Path(filepath.Join(root, "auth.json"))},
-		} {
-			q.Skip = skip
-			want := 0
-			if q.Root == "" {
-				q.Root = environment.Path(root)
-				want = 1
-			}
-			m := find(t, s, q)
-			if m.Total != want || strings.Contains(fmt.Sprint(m), "auth.json") {
-				t.Errorf("%+v found", m)
-			}
-		}
-	})
-}
-
-func TestSearch_AFileAsRootIsSearchedThoughIgnored(t *testing.T) { // SRC-9
-	root := t.TempDir()
-	write(t, root, map[string]string{".gitignore": "*.log\n", "a.log": "word\n", ".hid/f": "word\n", "z.txt": "word"})
-	engines(t, func(t *testing.T, s *search.Searcher) {
-		for _, name := range []string{"a.log", ".hid/f", ".hid"} {
-			m := find(t, s, environment.Query{Pattern: "word", Root: environment.Path(filepath.Join(root, name))})
-			if m.Total != 1 {
-				t.Errorf("%s: %+v", name, m)
-			}
-		}
-		_, err := s.Search(context.Background(), environment.Query{Pattern: "word", Root: environment.Path(filepath.Join(root, "none"))})
-		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("a missing root: %v", err)
-		}
-	})
-}
-
 func TestSearch_BadPatternsSayWhere(t *testing.T) { // SRC-4
 	root := t.TempDir()
 	write(t, root, map[string]string{"a": "a"})
@@ -407,83 +296,5 @@ func TestBuiltin_NamesTheConstructItLacks(t *testing.T) { // SRC-2
 		if !errors.As(err, &e) || !strings.Contains(e.Err, names) || !strings.Contains(e.Err, "built-in") {
 			t.Errorf("%s: %v", pattern, err)
 		}
-	}
-}
-
-func TestNames_NewestFirstThenByPath(t *testing.T) { // SRC-5, SRC-11
-	root := t.TempDir()
-	write(t, root, map[string]string{
-		"old.txt": "", "new.txt": "", "d/same.txt": "", "a.md": "", ".hid.txt": "", ".github/x.yml": "", "b-text/y.md": "", "fixtures/": "",
-	})
-	at := time.Unix(1_700_000_000, 0)
-	for name, age := range map[string]time.Duration{
-		"old.txt": time.Hour, "new.txt": 0, "d/same.txt": time.Minute, "a.md": time.Minute, ".hid.txt": 0, ".github/x.yml": 0, "b-text/y.md": time.Minute,
-	} {
-		if err := os.Chtimes(filepath.Join(root, name), at, at.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink("old.txt", filepath.Join(root, "link.txt")); err != nil {
-		t.Skip(err)
-	}
-	s := search.New(search.Options{})
-	for _, c := range []struct{ pattern, glob, want string }{
-		{"*.txt", "", "new.txt d/same.txt old.txt"},
-		{"", "", "new.txt a.md b-text/y.md d/same.txt old.txt"},
-		{"txt", "", "new.txt d/same.txt old.txt"},
-		{"same", "", "d/same.txt"},
-		{"d/*", "", "d/same.txt"},
-		{"*", "*.md", "a.md b-text/y.md"},
-		{".hid", "", ".hid.txt"},
-		{".txt", "", "new.txt d/same.txt old.txt"},
-		{".github/**", "", ".github/x.yml"},
-		{"{a,old}.*", "", "a.md old.txt"},
-		{"none", "", ""},
-	} {
-		m := find(t, s, environment.Query{Names: true, Pattern: c.pattern, Glob: c.glob, Root: environment.Path(root)})
-		got := strings.Join(rel(root, m.Files), " ")
-		if got != c.want || m.Total != len(m.Files) {
-			t.Errorf("%q: %s, want %s", c.pattern, got, c.want)
-		}
-	}
-	m := find(t, s, environment.Query{Names: true, Pattern: "*.txt", Root: environment.Path(root), Offset: 1, Limit: 1})
-	if got := rel(root, m.Files); len(got) != 1 || got[0] != "d/same.txt" || !m.More || m.Total != 3 {
-		t.Errorf("the second page is %v of %d", got, m.Total)
-	}
-}
-
-func TestSearch_EndsWithItsContext(t *testing.T) { // SRC-8
-	root := corpus(t)
-	engines(t, func(t *testing.T, s *search.Searcher) {
-		stop := errors.New("the user stopped")
-		ctx, cancel := context.WithCancelCause(context.Background())
-		q := environment.Query{Pattern: "foo", Root: environment.Path(root)}
-		q.Skip = func(environment.Path) bool { cancel(stop); return false }
-		if _, err := s.Search(ctx, q); !errors.Is(err, stop) {
-			t.Errorf("contents: %v", err)
-		}
-		q.Names = true
-		if _, err := s.Search(ctx, q); !errors.Is(err, stop) {
-			t.Errorf("names: %v", err)
-		}
-	})
-}
-
-func TestSearch_TimeLimitGivesWhatWasFound(t *testing.T) { // SRC-8
-	root := t.TempDir()
-	write(t, root, map[string]string{"a/x": "word\n", "b/x": "word\n", "c/x": "word\n"})
-	s := search.New(search.Options{Engine: search.Builtin})
-	q := environment.Query{Pattern: "word", Root: environment.Path(root), Timeout: 300 * time.Millisecond}
-	release := make(chan struct{})
-	defer close(release)
-	q.Skip = func(p environment.Path) bool {
-		if strings.HasSuffix(string(p), "c/x") {
-			<-release // as a disk that doesn't answer
-		}
-		return false
-	}
-	m := find(t, s, q)
-	if !m.TimedOut || !m.TotalIsMin || m.Total != 2 || len(m.Matches) != 2 {
-		t.Errorf("got %+v", m)
 	}
 }
