@@ -59,6 +59,12 @@ func scrub(vars map[string]string, granted []string) (kept map[string]string, wi
 	return kept, withheld
 }
 
+// WithheldFrom names the variables of a session that its scripts don't see, for doctor. Values are not told.
+func WithheldFrom(vars map[string]string, granted []string) []Withheld {
+	_, withheld := scrub(vars, granted)
+	return withheld
+}
+
 func isListed(name string) bool {
 	return slices.Contains(listed, name) ||
 		slices.ContainsFunc(listedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) && len(name) > len(p) })

@@ -237,7 +237,8 @@ func hintMemory(f failure) string {
 	l := f.x.cfg.limits()
 	switch {
 	case f.res.Reason == environment.LimitHit:
-		return fmt.Sprintf("Limits of scripts stand under %s.limits in the configuration.", Section)
+		name, value, _ := strings.Cut(f.res.Limit, ":")
+		return fmt.Sprintf("The limit is%s; it is set by %s.limits.%s in the configuration.", value, Section, name)
 	case f.is("MemoryError"), f.res.Reason == environment.Signaled && f.res.Signal == "SIGKILL":
 		return fmt.Sprintf("Memory may have run out: the limit is %d MB (%s.limits.memory_mb). Work on less at a time.", l.MemoryMB, Section)
 	case f.res.Reason == environment.Signaled && f.res.Signal == "SIGXFSZ":

@@ -109,6 +109,9 @@ func TestModes_PlaceAndInterpreterOnly(t *testing.T) { // XM-1, XM-2, XM-3, XS-3
 	f.write("data.txt", "project data")
 	f.write("my_project.py", "foo = 'foo'")
 	f.want("project data foo\n", "from my_project import foo\nprint(open('data.txt').read(), foo)")
+	if py, _ := systemPython(); py.AtLeast(3, 11) {
+		f.want("True True\n", "import os, sys\nprint(sys.path[0] == os.path.dirname(__file__), sys.path[1] == os.getcwd())")
+	}
 	other := t.TempDir()
 	f.State.SetDir(environment.Path(other)) // as cd does in terminal
 	f.want(other+"\n", "import os\nprint(os.getcwd())")
@@ -277,4 +280,11 @@ func TestModes_RunsShareNothing(t *testing.T) { // XQ-3
 		}
 	}
 	cancel()
+}
+
+func TestEnviron_WithheldNamesAreTold(t *testing.T) { // XE-7
+	got := script.WithheldFrom(map[string]string{"B_KEY": "x", "A": "y", "PATH": "z", "C_TOKEN": "w"}, []string{"C_TOKEN"})
+	if len(got) != 2 || got[0] != (script.Withheld{Name: "A"}) || got[1] != (script.Withheld{Name: "B_KEY", Secret: true}) {
+		t.Errorf("got %+v", got)
+	}
 }

@@ -275,7 +275,11 @@ func (x *run) execute(outer context.Context) *Report {
 		return x.failed(outer, err)
 	}
 	inv, _ := tool.Service[*Invocation](x.call)
-	argv := []string{x.python.Path, "-u", filepath.Join(x.stage.Path, scriptName)}
+	argv := []string{x.python.Path, "-u"}
+	if x.python.AtLeast(3, 11) {
+		argv = append(argv, "-P") // the staging directory is first by PYTHONPATH; it needn't stand there twice
+	}
+	argv = append(argv, filepath.Join(x.stage.Path, scriptName))
 	if inv != nil {
 		argv = append(argv, inv.Args...)
 	}

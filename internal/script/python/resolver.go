@@ -31,6 +31,15 @@ type Interpreter struct {
 	Passed  []string
 }
 
+// AtLeast reports whether the version is major.minor or newer.
+func (i Interpreter) AtLeast(major, minor int) bool {
+	var a, b int
+	if n, err := fmt.Sscanf(i.Version, "%d.%d", &a, &b); n != 2 || err != nil {
+		return false
+	}
+	return a > major || a == major && b >= minor
+}
+
 // ErrNone means that no interpreter on the machine works. The error that wraps it says what to install.
 var ErrNone = errors.New("no Python interpreter")
 
