@@ -157,6 +157,7 @@ func (a *app) configCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check", Short: "Find what is wrong in the configuration", Example: "  hermes config check",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.judging = true
 			rt, err := a.open(cmd.Context())
 			if err != nil {
 				return err

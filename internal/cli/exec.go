@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ func (a *app) exec() *cobra.Command {
 		Example: "  hermes exec examples/hello.py\n  echo 'print(1 + 1)' | hermes exec --text -",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			code, err := a.readScript(args[0])
+			code, err := a.readScript(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -50,9 +51,9 @@ func (a *app) exec() *cobra.Command {
 	return cmd
 }
 
-func (a *app) readScript(name string) (string, error) {
+func (a *app) readScript(ctx context.Context, name string) (string, error) {
 	if name == "-" {
-		return a.argument("-")
+		return a.argument(ctx, "-")
 	}
 	info, err := os.Stat(name)
 	if err != nil {
@@ -61,7 +62,7 @@ func (a *app) readScript(name string) (string, error) {
 	if info.IsDir() {
 		return "", usage("read the script: %s is a directory", name)
 	}
-	return a.argument("@" + name)
+	return a.argument(ctx, "@"+name)
 }
 
 // printRun prints the result of a run; as text, its output on stdout and what went wrong on stderr.

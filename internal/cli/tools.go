@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -202,10 +203,13 @@ func (a *app) toolsCall() *cobra.Command {
 		Example: "  hermes tools call terminal '{\"command\": \"echo hi\"}'\n  echo '{\"path\": \"README.md\"}' | hermes tools call read_file -",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			limit, err := seconds(timeout)
+			if err != nil {
+				return err
+			}
 			text := "{}"
 			if len(args) == 2 {
-				var err error
-				if text, err = a.argument(args[1]); err != nil {
+				if text, err = a.argument(cmd.Context(), args[1]); err != nil {
 					return err
 				}
 			}
@@ -214,7 +218,7 @@ func (a *app) toolsCall() *cobra.Command {
 				return err
 			}
 			r := s.Call(cmd.Context(), tool.Request{
-				Name: args[0], Arguments: json.RawMessage(text), Timeout: time.Duration(timeout * float64(time.Second)),
+				Name: args[0], Arguments: json.RawMessage(text), Timeout: limit,
 			})
 			if _, err := fmt.Fprintln(a.out, r.JSON); err != nil {
 				return err
@@ -228,40 +232,19 @@ func (a *app) toolsCall() *cobra.Command {
 	return cmd
 }
 
+// seconds reads the flag that bounds a call; 0 = not given.
+func seconds(n float64) (time.Duration, error) {
+	if longest := time.Duration(math.MaxInt64).Seconds(); !(n >= 0 && n < longest) {
+		return 0, usage("--timeout %g: give a number of seconds above 0", n)
+	}
+	return time.Duration(n * float64(time.Second)), nil
+}
+
 func leave(s tool.Status) error {
 	if code := exitOf[s]; code != exitOK {
 		return &exit{code: code}
 	}
 	return nil
-}
-
-// maxArgument bounds arguments that are read from a file or a pipe, in bytes.
-const maxArgument = 64 << 20
-
-// argument is JSON itself, @FILE or - for standard input.
-func (a *app) argument(s string) (string, error) {
-	var from io.Reader
-	switch {
-	case s == "-":
-		from = a.in
-	case strings.HasPrefix(s, "@"):
-		f, err := os.Open(s[1:])
-		if err != nil {
-			return "", usage("read the arguments: %v", err)
-		}
-		defer f.Close()
-		from = f
-	default:
-		return s, nil
-	}
-	text, err := io.ReadAll(io.LimitReader(from, maxArgument+1))
-	if err != nil {
-		return "", fmt.Errorf("read the arguments: %w", err)
-	}
-	if len(text) > maxArgument {
-		return "", usage("the arguments are longer than %d bytes", maxArgument)
-	}
-	return string(text), nil
 }
 
 func (a *app) toolsBatch() *cobra.Command {
@@ -273,16 +256,7 @@ func (a *app) toolsBatch() *cobra.Command {
 		Example: "  echo '{\"id\": \"1\", \"name\": \"terminal\", \"arguments\": {\"command\": \"echo hi\"}}' | hermes tools batch -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := a.in
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return usage("read the calls: %v", err)
-				}
-				defer f.Close()
-				in = f
-			}
-			lines, err := readCalls(in)
+			lines, err := attend(cmd.Context(), func() ([]callLine, error) { return a.readCalls(args[0]) })
 			if err != nil {
 				return err
 			}
@@ -304,7 +278,17 @@ type callLine struct {
 	err     string // why it can't be read
 }
 
-func readCalls(in io.Reader) ([]callLine, error) {
+// readCalls reads the calls of a batch from a file, or from standard input if name is -.
+func (a *app) readCalls(name string) ([]callLine, error) {
+	in := a.in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usage("read the calls: %v", err)
+		}
+		defer f.Close()
+		in = f
+	}
 	var out []callLine
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
