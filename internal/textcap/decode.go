@@ -3,11 +3,8 @@ package textcap
 import (
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/htmlindex"
-	"golang.org/x/text/encoding/ianaindex"
 	"golang.org/x/text/transform"
 )
 
@@ -16,15 +13,13 @@ import (
 // "cp437"). Invalid bytes become U+FFFD, one for each truncated character. Incomplete bytes are held and end as U+FFFD
 // with Close, which doesn't close dst (ENG-19).
 func NewDecoder(dst io.Writer, encoding string) (io.WriteCloser, error) {
-	switch strings.ToLower(encoding) {
-	case "", "utf-8", "utf8":
+	name := charsetName(encoding)
+	if encoding == "" || name == "utf8" || name == "unicode11utf8" || name == "unicode20utf8" {
 		return &utf8Decoder{dst: dst}, nil
 	}
-	e, err := htmlindex.Get(encoding)
-	if err != nil {
-		if e, err = ianaindex.IANA.Encoding(encoding); err != nil || e == nil {
-			return nil, fmt.Errorf("decode text: unknown encoding %q", encoding)
-		}
+	e := charset(name)
+	if e == nil {
+		return nil, fmt.Errorf("decode text: unknown encoding %q", encoding)
 	}
 	return transform.NewWriter(dst, e.NewDecoder()), nil
 }

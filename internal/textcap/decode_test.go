@@ -29,6 +29,11 @@ var decoded = []struct{ name, encoding, in, want string }{ // ENG-19
 	{"euc-kr", "euc-kr", "\xc7\xd1\xb1\xdb", "한글"},
 	{"utf-16", "utf-16le", "a\x00\xac\x20", "a€"},
 	{"cp437", "cp437", "\x81", "ü"},
+	{"an alias of WHATWG", "x-sjis", "\x93\xfa\x96\x7b", "日本"},
+	{"an alias of IANA", "csPC8CodePage437", "\x81", "ü"},
+	{"a name with its year", " ISO_8859-2:1987 ", "\xb3\xf3d\xbc", "łódź"},
+	{"a name with its hyphens left out", "iso885915", "\xa4", "€"},
+	{"a byte that its encoding doesn't have", "windows-1253", "\xd2\xe1", "\uFFFDα"},
 }
 
 func TestDecoder_MendsWhateverPiecesItComesIn(t *testing.T) { // ENG-19
