@@ -95,7 +95,7 @@ func patterns(values []secret.Value) []pattern {
 		add(pattern{text: []byte(Mark(v.Name)), isMark: true})
 	}
 	for _, s := range shapes {
-		add(pattern{text: []byte(s.mark), isMark: true})
+		add(pattern{text: []byte(Mark(s.name)), isMark: true})
 	}
 	slices.SortStableFunc(all, func(a, b pattern) int { return len(b.text) - len(a.text) })
 	return all

@@ -63,7 +63,7 @@ func (r *Redactor) redact(mode Mode, b []byte) (out []byte, changed bool) {
 			changed = s.replaced
 		}
 	}
-	if mode == ModeAll && nextHit(b, 0) >= 0 {
+	if mode == ModeAll && table().next(b, 0) >= 0 {
 		var s shapeStage
 		b = s.feed(b, true)
 		changed = changed || s.replaced

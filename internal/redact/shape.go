@@ -1,13 +1,16 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // A shape is what a kind of secret looks like: a literal, and a function that reads on from it.
 type shape struct {
 	literal string
-	gram    int  // where in literal the three bytes stand that are rarest in ordinary text; the search is for them
-	fold    bool // letters match in any case
-	mark    string
+	gram    int    // where in literal the three bytes stand that are rarest in ordinary text; the search is for them
+	fold    bool   // letters match in any case
+	name    string // of its mark
 	read    func(t text, at int, s *shape) (span, verdict)
 	chars   *class // of a token, for readToken
 	least   int    // characters of a token behind the literal
@@ -115,85 +118,89 @@ var (
 
 // shapes are the kinds of secrets that RED-2 names, and their nearest kin.
 var shapes = []shape{
-	{literal: "sk-", gram: 0, mark: Mark("api-key"), read: readKey, chars: tokenChars, least: 16},
-	{literal: "ghp_", gram: 1, mark: Mark("github-token"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "gho_", gram: 1, mark: Mark("github-token"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "ghs_", gram: 1, mark: Mark("github-token"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "ghu_", gram: 1, mark: Mark("github-token"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "ghr_", gram: 1, mark: Mark("github-token"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "github_pat_", gram: 5, mark: Mark("github-token"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "glpat-", gram: 0, mark: Mark("gitlab-token"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "xox", gram: 0, mark: Mark("slack-token"), read: readSlack, chars: tokenChars, least: 10},
-	{literal: "xapp-", gram: 0, mark: Mark("slack-token"), read: readToken, chars: tokenChars, least: 10},
-	{literal: "AKIA", gram: 1, mark: Mark("aws-key"), read: readToken, chars: upperAlnum, least: 16},
-	{literal: "ASIA", gram: 1, mark: Mark("aws-key"), read: readToken, chars: upperAlnum, least: 16},
-	{literal: "AIza", gram: 1, mark: Mark("google-key"), read: readToken, chars: tokenChars, least: 30},
-	{literal: "sk_live_", gram: 2, mark: Mark("stripe-key"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "rk_live_", gram: 2, mark: Mark("stripe-key"), read: readToken, chars: tokenChars, least: 16},
-	{literal: "npm_", gram: 1, mark: Mark("npm-token"), read: readToken, chars: alnum, least: 30},
-	{literal: "eyJ", gram: 0, mark: Mark("jwt"), read: readJWT, chars: tokenChars, least: 8},
-	{literal: pemBegin, gram: 6, mark: Mark("private-key"), read: readPEM},
-	{literal: "bearer", gram: 0, fold: true, mark: Mark("bearer-token"), read: readBearer, chars: token68, least: 8},
-	{literal: "://", gram: 0, mark: Mark("url-password"), read: readURL},
-	{literal: "password", gram: 2, fold: true, mark: Mark("password"), read: readValue},
-	{literal: "passwd", gram: 2, fold: true, mark: Mark("password"), read: readValue},
-	{literal: "passphrase", gram: 2, fold: true, mark: Mark("password"), read: readValue},
-	{literal: "_pass", gram: 0, fold: true, mark: Mark("password"), read: readValue},
-	{literal: "pwd", gram: 0, fold: true, mark: Mark("password"), read: readValue},
-	{literal: "token", gram: 1, fold: true, mark: Mark("token"), read: readValue},
-	{literal: "secret", gram: 1, fold: true, mark: Mark("secret"), read: readValue},
-	{literal: "secret_key", gram: 5, fold: true, mark: Mark("secret"), read: readValue},
-	{literal: "secret-key", gram: 5, fold: true, mark: Mark("secret"), read: readValue},
-	{literal: "secretkey", gram: 4, fold: true, mark: Mark("secret"), read: readValue},
-	{literal: "api_key", gram: 1, fold: true, mark: Mark("api-key"), read: readValue},
-	{literal: "api-key", gram: 1, fold: true, mark: Mark("api-key"), read: readValue},
-	{literal: "apikey", gram: 1, fold: true, mark: Mark("api-key"), read: readValue},
-	{literal: "access_key", gram: 4, fold: true, mark: Mark("access-key"), read: readValue},
-	{literal: "access-key", gram: 4, fold: true, mark: Mark("access-key"), read: readValue},
-	{literal: "accesskey", gram: 4, fold: true, mark: Mark("access-key"), read: readValue},
-	{literal: "private_key", gram: 7, fold: true, mark: Mark("private-key"), read: readValue},
+	{literal: "sk-", gram: 0, name: "api-key", read: readKey, chars: tokenChars, least: 16},
+	{literal: "ghp_", gram: 1, name: "github-token", read: readToken, chars: tokenChars, least: 16},
+	{literal: "gho_", gram: 1, name: "github-token", read: readToken, chars: tokenChars, least: 16},
+	{literal: "ghs_", gram: 1, name: "github-token", read: readToken, chars: tokenChars, least: 16},
+	{literal: "ghu_", gram: 1, name: "github-token", read: readToken, chars: tokenChars, least: 16},
+	{literal: "ghr_", gram: 1, name: "github-token", read: readToken, chars: tokenChars, least: 16},
+	{literal: "github_pat_", gram: 5, name: "github-token", read: readToken, chars: tokenChars, least: 16},
+	{literal: "glpat-", gram: 0, name: "gitlab-token", read: readToken, chars: tokenChars, least: 16},
+	{literal: "xox", gram: 0, name: "slack-token", read: readSlack, chars: tokenChars, least: 10},
+	{literal: "xapp-", gram: 0, name: "slack-token", read: readToken, chars: tokenChars, least: 10},
+	{literal: "AKIA", gram: 1, name: "aws-key", read: readToken, chars: upperAlnum, least: 16},
+	{literal: "ASIA", gram: 1, name: "aws-key", read: readToken, chars: upperAlnum, least: 16},
+	{literal: "AIza", gram: 1, name: "google-key", read: readToken, chars: tokenChars, least: 30},
+	{literal: "sk_live_", gram: 2, name: "stripe-key", read: readToken, chars: tokenChars, least: 16},
+	{literal: "rk_live_", gram: 2, name: "stripe-key", read: readToken, chars: tokenChars, least: 16},
+	{literal: "npm_", gram: 1, name: "npm-token", read: readToken, chars: alnum, least: 30},
+	{literal: "eyJ", gram: 0, name: "jwt", read: readJWT, chars: tokenChars, least: 8},
+	{literal: pemBegin, gram: 6, name: "private-key", read: readPEM},
+	{literal: "bearer", gram: 0, fold: true, name: "bearer-token", read: readBearer, chars: token68, least: 8},
+	{literal: "://", gram: 0, name: "url-password", read: readURL},
+	{literal: "password", gram: 2, fold: true, name: "password", read: readValue},
+	{literal: "passwd", gram: 2, fold: true, name: "password", read: readValue},
+	{literal: "passphrase", gram: 2, fold: true, name: "password", read: readValue},
+	{literal: "_pass", gram: 0, fold: true, name: "password", read: readValue},
+	{literal: "pwd", gram: 0, fold: true, name: "password", read: readValue},
+	{literal: "token", gram: 1, fold: true, name: "token", read: readValue},
+	{literal: "secret", gram: 1, fold: true, name: "secret", read: readValue},
+	{literal: "secret_key", gram: 5, fold: true, name: "secret", read: readValue},
+	{literal: "secret-key", gram: 5, fold: true, name: "secret", read: readValue},
+	{literal: "secretkey", gram: 4, fold: true, name: "secret", read: readValue},
+	{literal: "api_key", gram: 1, fold: true, name: "api-key", read: readValue},
+	{literal: "api-key", gram: 1, fold: true, name: "api-key", read: readValue},
+	{literal: "apikey", gram: 1, fold: true, name: "api-key", read: readValue},
+	{literal: "access_key", gram: 4, fold: true, name: "access-key", read: readValue},
+	{literal: "access-key", gram: 4, fold: true, name: "access-key", read: readValue},
+	{literal: "accesskey", gram: 4, fold: true, name: "access-key", read: readValue},
+	{literal: "private_key", gram: 7, fold: true, name: "private-key", read: readValue},
 }
 
 const gramLen = 3
 
-// hits gives for each pair of bytes the number of its list of candidates; 0 for the pairs of no gram. Looking at every
-// second pair finds every gram.
-var hits [1 << 16]uint8
+// grams is what the search for shapes looks things up in.
+type grams struct {
+	// hits gives for each pair of bytes the number of its list of candidates; 0 for the pairs of no gram. Looking at every
+	// second pair finds every gram.
+	hits       [1 << 16]uint8
+	candidates [][]candidate
+	longest    int   // bounds what must be held because a literal may have begun
+	firsts     class // the bytes that literals begin with
+}
 
 type candidate struct {
 	shape *shape
 	back  int // from the pair to the start of the literal
 }
 
-var candidates = [][]candidate{nil}
-
-// longestLiteral bounds what must be held because a literal may have begun.
-var longestLiteral int
-
-// firsts are the bytes that literals begin with.
-var firsts class
-
-func init() {
+// table is made for the first text that is searched.
+var table = sync.OnceValue(func() *grams {
+	g := &grams{candidates: [][]candidate{nil}}
 	for i := range shapes {
 		s := &shapes[i]
-		longestLiteral = max(longestLiteral, len(s.literal))
+		g.longest = max(g.longest, len(s.literal))
 		for _, c := range cases(s.literal[0], s.fold) {
-			firsts[c] = true
+			g.firsts[c] = true
 		}
 		for at := s.gram; at < s.gram+gramLen-1; at++ {
 			for _, a := range cases(s.literal[at], s.fold) {
 				for _, b := range cases(s.literal[at+1], s.fold) {
-					pair := uint16(a) | uint16(b)<<8
-					if hits[pair] == 0 {
-						hits[pair] = uint8(len(candidates))
-						candidates = append(candidates, nil)
-					}
-					list := &candidates[hits[pair]]
-					*list = append(*list, candidate{s, at})
+					g.add(uint16(a)|uint16(b)<<8, candidate{s, at})
 				}
 			}
 		}
 	}
+	return g
+})
+
+func (g *grams) add(pair uint16, c candidate) {
+	if g.hits[pair] == 0 {
+		g.hits[pair] = uint8(len(g.candidates))
+		g.candidates = append(g.candidates, nil)
+	}
+	list := &g.candidates[g.hits[pair]]
+	*list = append(*list, c)
 }
 
 // cases returns c, and its other case if there is one and fold asks for it.

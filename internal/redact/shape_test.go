@@ -3,8 +3,8 @@ package redact
 import "testing"
 
 func TestShapes_FitTheTableOfPairs(t *testing.T) {
-	if len(candidates) > 1<<8 {
-		t.Fatalf("%d lists of candidates don't fit into a byte", len(candidates))
+	if len(table().candidates) > 1<<8 {
+		t.Fatalf("%d lists of candidates don't fit into a byte", len(table().candidates))
 	}
 	for _, s := range shapes {
 		if s.gram < 0 || s.gram+gramLen > len(s.literal) {

@@ -2,9 +2,10 @@ package redact
 
 import "encoding/binary"
 
-// nextHit returns the first place at from, or an even number of bytes later, where the pair of bytes is of a gram; -1 if
+// next returns the first place at from, or an even number of bytes later, where the pair of bytes is of a gram; -1 if
 // there is none.
-func nextHit(b []byte, from int) int {
+func (g *grams) next(b []byte, from int) int {
+	hits := &g.hits
 	i := from
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
@@ -44,8 +45,9 @@ func (s *shapeStage) feed(p []byte, final bool) []byte {
 	s.goOn(t, &s.value)
 	s.goOn(t, &s.key)
 	s.pending = len(b)
+	g := table()
 	for {
-		i := nextHit(b, s.from)
+		i := g.next(b, s.from)
 		if i < 0 {
 			s.from = max(s.from, len(b)-1)
 			break
@@ -99,7 +101,8 @@ func (s *shapeStage) goOn(t text, o *open) {
 // decide looks at what may begin around the pair at i and reports whether that could be told.
 func (s *shapeStage) decide(t text, i int) bool {
 	t.hidden = max(s.value.at, s.key.at)
-	for _, c := range candidates[hits[pairAt(t.b, i)]] {
+	g := table()
+	for _, c := range g.candidates[g.hits[pairAt(t.b, i)]] {
 		at := i - c.back
 		if at < 0 {
 			continue // dealt with when the text before was here
@@ -126,8 +129,9 @@ func (s *shapeStage) flush() []byte {
 	}
 	b := s.begin(nil)
 	t := text{b: b, prev: s.prev, final: true, goesOn: true}
+	g := table()
 	for !s.inSecret() {
-		i, shown := nextHit(b, s.from), s.shown
+		i, shown := g.next(b, s.from), s.shown
 		if i < 0 {
 			break
 		}
@@ -166,7 +170,8 @@ func (s *shapeStage) take(t text, by *shape, found span) {
 	o.run = found.run
 	var done bool
 	o.at, done = o.run.extend(t, found.to)
-	s.replace(found.from, o.at, found.wrap+by.mark+found.wrap)
+	mark := Mark(by.name)
+	s.replace(found.from, o.at, found.wrap+mark+found.wrap)
 	if done {
 		o.run.kind = runNone
 	}
@@ -174,8 +179,9 @@ func (s *shapeStage) take(t text, by *shape, found span) {
 
 // unsure holds the end of the text if a literal may have begun in it.
 func (s *shapeStage) unsure(t text) {
-	for i := max(0, len(t.b)-longestLiteral); i < s.pending; i++ {
-		if !firsts[t.b[i]] {
+	g := table()
+	for i := max(0, len(t.b)-g.longest); i < s.pending; i++ {
+		if !g.firsts[t.b[i]] {
 			continue
 		}
 		for j := range shapes {
