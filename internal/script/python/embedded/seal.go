@@ -16,12 +16,13 @@ import (
 var stamp = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // compile makes the byte code, which children never write, and notes it. Without it each import would compile anew. That the
-// interpreter runs at all is proven by the way: not on every system, nor from every directory, it does.
+// interpreter runs at all is proven by the way: not on every system, nor from every directory, it does. Byte code that it would
+// write by itself meanwhile (-B) goes by the files' times, which change.
 func compile(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, filepath.FromSlash(Binary)),
-		"-I", "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", dir, filepath.Join(dir, "lib"))
+		"-I", "-B", "-m", "compileall", "-q", "-f", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", dir, filepath.Join(dir, "lib"))
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, []string{"LC_ALL=C.UTF-8", "TMPDIR=" + os.TempDir()}, time.Second
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
