@@ -108,11 +108,12 @@ func readEvents(out *bufio.Reader, found map[string]*gatherer) error {
 		case "begin":
 			g = found[filepath.Clean(string(e.Data.Path.bytes()))]
 		case "match":
-			start := 0
+			line := e.Data.Lines.bytes()
+			start := len(line) // an empty match at the end of a last line without break is not listed
 			if len(e.Data.Submatches) > 0 {
 				start = e.Data.Submatches[0].Start
 			}
-			g.match(e.Data.Number, e.Data.Lines.bytes(), start)
+			g.match(e.Data.Number, line, start)
 		case "context":
 			g.context(e.Data.Number, e.Data.Lines.bytes())
 		}
