@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -371,16 +370,16 @@ func normal(v any) any {
 	return v
 }
 
-var yamlPlace = regexp.MustCompile(`^\[(\d+):(\d+)\] (.*)`)
-
 // syntaxError makes one line of the parser's message, which brings a picture of the source along.
 func syntaxError(name string, err error) error {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	p := &Problem{File: name, Text: first}
-	if m := yamlPlace.FindStringSubmatch(first); m != nil {
-		p.Line, _ = strconv.Atoi(m[1])
-		p.Column, _ = strconv.Atoi(m[2])
-		p.Text = m[3]
+	place, text, placed := strings.Cut(first, "] ") // [line:column] what is wrong
+	line, column, found := strings.Cut(strings.TrimPrefix(place, "["), ":")
+	l, errLine := strconv.Atoi(line)
+	c, errColumn := strconv.Atoi(column)
+	if placed && found && errLine == nil && errColumn == nil {
+		p.Line, p.Column, p.Text = l, c, text
 	}
 	return p
 }

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 )
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // LoadDotEnv reads a file of NAME=value lines. Comments, blank lines, a leading export and quotes are understood; nothing is
 // expanded. A missing file has no variables. A line that is none of these is an error with its number.
@@ -32,7 +29,7 @@ func LoadDotEnv(path string) (map[string]string, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(text, "export "), "=")
-		if name = strings.TrimSpace(name); !ok || !variableName.MatchString(name) {
+		if name = strings.TrimSpace(name); !ok || !isVariable(name) {
 			return out, &Problem{File: path, Line: line, Column: 1, Text: "not of the form NAME=value"}
 		}
 		out[name] = unquote(strings.TrimSpace(value))
@@ -41,6 +38,16 @@ func LoadDotEnv(path string) (map[string]string, error) {
 		return out, fmt.Errorf("read %s: %w", path, err)
 	}
 	return out, nil
+}
+
+func isVariable(name string) bool {
+	for i, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != ""
 }
 
 func unquote(s string) string {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -166,11 +165,10 @@ func firstDir(ctx context.Context, env environment.Environment, cwd string) envi
 // processDir are the values of terminal.cwd that mean the directory of the process.
 var processDir = []string{"", ".", "./", "auto", "cwd"}
 
-// hostDir matches directories that can only have been meant for the machine that the configuration lies on.
-var hostDir = regexp.MustCompile(`^(/Users/|/home/|[A-Za-z]:[\\/])`)
-
+// hostOnly tells whether a directory can only have been meant for the machine that the configuration lies on.
 func hostOnly(cwd string) bool {
-	return slices.Contains(processDir, cwd) || hostDir.MatchString(cwd) || !(strings.HasPrefix(cwd, "/") || strings.HasPrefix(cwd, "~"))
+	return slices.Contains(processDir, cwd) || strings.HasPrefix(cwd, "/Users/") || strings.HasPrefix(cwd, "/home/") ||
+		!(strings.HasPrefix(cwd, "/") || strings.HasPrefix(cwd, "~"))
 }
 
 // StartDir is the directory on this machine that cwd means: "", ".", "./", "auto" and "cwd" the one of the process, another relative

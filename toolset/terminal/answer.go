@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -186,9 +187,11 @@ func failed(ctx context.Context, c *tool.Call, a session.Answer, err error) any 
 }
 
 // hostPath matches an absolute path of two names or more; the last is kept.
-var hostPath = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][^\s/\\:"'()]+){1,}[/\\]([^\s/\\:"'()]+)`)
+var hostPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][^\s/\\:"'()]+){1,}[/\\]([^\s/\\:"'()]+)`)
+})
 
 // cause is what a failure says of itself, without the paths of the machine that the runtime stands on.
 func cause(err error) string {
-	return hostPath.ReplaceAllString(strings.Join(strings.Fields(err.Error()), " "), "…/$1")
+	return hostPath().ReplaceAllString(strings.Join(strings.Fields(err.Error()), " "), "…/$1")
 }
