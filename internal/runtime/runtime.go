@@ -10,10 +10,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/internal/approval"
@@ -229,8 +230,19 @@ func variables(list []string) map[string]string {
 	return out
 }
 
-// profileName is one path element on every system.
-var profileName = regexp.MustCompile(`^[\pL\pN][\pL\pN\pM ._-]{0,63}$`)
+// maxProfileName is in characters.
+const maxProfileName = 64
+
+// isProfileName tells whether name is one path element on every system.
+func isProfileName(name string) bool {
+	first, _ := utf8.DecodeRuneInString(name)
+	if !unicode.In(first, unicode.L, unicode.N) || utf8.RuneCountInString(name) > maxProfileName || !utf8.ValidString(name) {
+		return false
+	}
+	return strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && !strings.ContainsRune(" ._-", r)
+	}) < 0
+}
 
 // homeDir finds HERMES_HOME, or a profile of it.
 func homeDir(given string, env map[string]string) (string, error) {
@@ -250,7 +262,7 @@ func homeDir(given string, env map[string]string) (string, error) {
 	}
 	if given == "" && env["HERMES_PROFILE"] != "" {
 		name := env["HERMES_PROFILE"]
-		if !profileName.MatchString(name) {
+		if !isProfileName(name) {
 			return "", fmt.Errorf("HERMES_PROFILE: %q is no name of a profile: letters, digits, blanks, . _ and - make one, and it begins with a letter or digit", name)
 		}
 		home = filepath.Join(home, "profiles", name)
