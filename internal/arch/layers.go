@@ -32,7 +32,7 @@ var layers = map[string]Layer{
 	"": Edge, "internal/runtime": Edge, "internal/cli": Edge, "internal/observe": Edge, "internal/bench": Edge,
 	"cmd": Main, "backend/all": Main, "toolset/all": Main, "channel/all": Main, "internal/gen": Main, "internal/arch": Main,
 	"internal/recipes": Main,
-	"examples": Main,
+	"examples":         Main,
 }
 
 // mayImport says which layers a layer imports from.
@@ -95,7 +95,8 @@ var tables = map[string]string{
 	"internal/registry/toolsets.go":  "presets and legacy names",
 	"internal/script/services.go":    "the name that hermes exec calls",
 	"toolset/terminal/foreground.go": "programs of these names in a shell",
-	"internal/bench/paths.go":        "the tools whose whole path is measured",
+	"internal/bench/files.go":        "the tools whose whole path is measured",
+	"internal/bench/scripts.go":      "two of the seven names, for tools that only measure",
 }
 
 // tablesBelow are folders that hold such tables.

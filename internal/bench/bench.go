@@ -121,7 +121,7 @@ func (b *Bench) open(ctx context.Context) error {
 		PreToolCall: func(context.Context, hook.Call) (hook.Verdict, error) { return hook.Verdict{}, nil },
 	}
 	rt, err := runtime.Open(ctx, runtime.Options{
-		Home: b.dir + "/home", Dir: b.dir, Environ: b.Environ, Embedded: []tool.Tool{noop(), slow()}, Hooks: []hook.Hook{observed},
+		Home: b.dir + "/home", Dir: b.dir, Environ: b.Environ, Embedded: []tool.Tool{noop(), quick(), slow()}, Hooks: []hook.Hook{observed},
 	})
 	if err != nil {
 		return err

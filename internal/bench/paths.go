@@ -32,7 +32,7 @@ func paths() []path {
 		{"terminal echo hi", "×", 1.5, false, echo},
 		{"100 MB of output through terminal, throughput to a pipe", "×", 0.7, true, flood},
 		{"100 MB of output through terminal, memory", "MB", 16, false, floodMemory},
-	}, scriptPaths()...)
+	}, append(filePaths(), scriptPaths()...)...)
 }
 
 func (b *Bench) env() []string {
@@ -220,6 +220,11 @@ func flood(ctx context.Context, b *Bench) (float64, string, error) {
 }
 
 func floodMemory(ctx context.Context, b *Bench) (float64, string, error) {
+	return growth(func() error { return b.command(ctx, floodScript) })
+}
+
+// growth is how much more memory is in use at most while f runs, in MB.
+func growth(f func() error) (float64, string, error) {
 	var before runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -240,7 +245,7 @@ func floodMemory(ctx context.Context, b *Bench) (float64, string, error) {
 			}
 		}
 	})
-	err := b.command(ctx, floodScript)
+	err := f()
 	close(done)
 	watch.Wait()
 	grown := float64(int64(peak.Load())-int64(before.HeapInuse+before.StackInuse)) / 1e6
