@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,6 +61,7 @@ func (r *Runner) Run(ctx context.Context, c *tool.Call, code string) (rep *Repor
 	defer func() {
 		if p := recover(); p != nil {
 			r.o.Log.Error("running a script panicked", "panic", p, "call", c.ID)
+			x.clean()
 			rep = &Report{Status: StatusError, Error: "running the script failed inside Hermes; the log tells more"}
 			x.finish(rep)
 		}
@@ -118,87 +118,6 @@ func (x *run) warn(text string) {
 	}
 }
 
-// findPlace opens the task's environment and finds the directory that the script starts in.
-func (x *run) findPlace(ctx context.Context) error {
-	place, err := x.call.Host.Place(ctx)
-	if err != nil {
-		return fmt.Errorf("open the place that the script runs in: %w", err)
-	}
-	x.place = place
-	if _, host := place.Info().HostPath("/"); !host {
-		return fmt.Errorf("the backend %s can't run scripts yet: %w; call the tools one by one, or use a backend on this machine",
-			place.Info().Backend, environment.ErrUnsupported)
-	}
-	wanted := ""
-	if place.State != nil {
-		wanted = string(place.State.Dir())
-	}
-	if wanted == "" {
-		wanted = x.call.Host.Dir()
-	}
-	if wanted == "" {
-		wanted = string(place.Info().Home)
-	}
-	x.session = nearestDir(wanted, string(place.Info().Home), string(place.Info().Temp))
-	if x.session != wanted {
-		x.warn(fmt.Sprintf("The session's directory %s is gone; %s is used.", wanted, x.session))
-	}
-	return nil
-}
-
-// nearestDir is dir, or the nearest of its ancestors that exists, or one of others.
-func nearestDir(dir string, others ...string) string {
-	for d := dir; filepath.IsAbs(d); d = filepath.Dir(d) {
-		if i, err := os.Stat(d); err == nil && i.IsDir() {
-			if d == "/" && d != dir {
-				break // everything is gone: home says more
-			}
-			return d
-		}
-		if d == filepath.Dir(d) {
-			break
-		}
-	}
-	for _, d := range others {
-		if i, err := os.Stat(d); d != "" && err == nil && i.IsDir() {
-			return d
-		}
-	}
-	return "/"
-}
-
-// variables are the session's, as a command of its would see them.
-func (x *run) variables(ctx context.Context) (map[string]string, error) {
-	if e, ok := x.place.Environment.(environment.Environer); ok {
-		vars, err := e.Environ(ctx, x.place.State)
-		if err != nil {
-			return nil, fmt.Errorf("ask for the session's variables: %w", err)
-		}
-		return vars, nil
-	}
-	vars := map[string]string{}
-	for _, name := range listed {
-		if v := x.call.Host.Getenv(name); v != "" {
-			vars[name] = v
-		}
-	}
-	return vars, nil
-}
-
-func (x *run) findPython(ctx context.Context) error {
-	vars, err := x.variables(ctx)
-	if err != nil {
-		return err
-	}
-	tell := func(text string) { x.call.Host.Progress(0, 0, text) }
-	if x.mode == ModeStrict {
-		x.python, err = x.r.o.Resolver.Own(ctx, tell)
-	} else {
-		x.python, err = x.r.o.Resolver.Project(ctx, x.cfg.Python, vars, tell)
-	}
-	return err
-}
-
 // prepare makes the directory, the channel and the sinks.
 func (x *run) prepare(ctx context.Context) error {
 	x.reasons = map[string]string{}
@@ -249,13 +168,16 @@ func (x *run) sinks() error {
 		x.spill = f.Path()
 		return f, nil
 	}
+	o := streamOptions{limit: x.cfg.MaxStderr, head: 30, staging: x.stage.Path, token: x.token, redactor: red}
+	if r, ok := tool.Service[Redaction](x.call); ok {
+		o.known = r.KnownOnly()
+	}
 	var err error
-	if x.stdout, err = newStream(streamOptions{
-		limit: x.cfg.MaxStdout, head: 40, spillMax: x.cfg.SpillMax, spill: spill, staging: x.stage.Path, token: x.token, redactor: red, watch: x.watch.text,
-	}); err != nil {
+	if x.stderr, err = newStream(o); err != nil {
 		return err
 	}
-	x.stderr, err = newStream(streamOptions{limit: x.cfg.MaxStderr, head: 30, staging: x.stage.Path, token: x.token, redactor: red})
+	o.limit, o.head, o.spillMax, o.spill, o.watch = x.cfg.MaxStdout, 40, x.cfg.SpillMax, spill, x.watch.text
+	x.stdout, err = newStream(o)
 	return err
 }
 
@@ -271,7 +193,6 @@ func (x *run) execute(outer context.Context) *Report {
 	}
 	environ, err := x.environ(ctx)
 	if err != nil {
-		x.server.Close()
 		return x.failed(outer, err)
 	}
 	inv, _ := tool.Service[*Invocation](x.call)
@@ -290,11 +211,7 @@ func (x *run) execute(outer context.Context) *Report {
 	if w, ok := tool.Service[Waiting](x.call); ok {
 		defer w.WatchWaiting(x.call.ID, x.clock.wait)()
 	}
-	x.watch.start()
-	res, err := x.place.Run(ctx, environment.Command{
-		Argv: argv, Environ: environ, Dir: x.dir, Output: x.stdout, Stderr: x.stderr, Grace: x.cfg.KillGrace, EndLeft: true, Limits: x.cfg.limits(),
-	})
-	x.watch.stop()
+	res, err := x.child(ctx, argv, environ)
 	stood := x.clock.end()
 	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) && outer.Err() == nil {
 		expired = true
@@ -308,6 +225,15 @@ func (x *run) execute(outer context.Context) *Report {
 		rep.ApprovalWait = &d
 	}
 	return rep
+}
+
+// child runs the interpreter, with a sign of life beside it.
+func (x *run) child(ctx context.Context, argv, environ []string) (environment.Result, error) {
+	x.watch.start()
+	defer x.watch.stop()
+	return x.place.Run(ctx, environment.Command{
+		Argv: argv, Environ: environ, Dir: x.dir, Output: x.stdout, Stderr: x.stderr, Grace: x.cfg.KillGrace, EndLeft: true, Limits: x.cfg.limits(),
+	})
 }
 
 func (x *run) environ(ctx context.Context) ([]string, error) {
@@ -344,8 +270,14 @@ func (x *run) environ(ctx context.Context) ([]string, error) {
 	return o.apply(kept), nil
 }
 
-// clean ends what the run holds; it may be called at any stage.
+// clean ends what the run holds; it may be called at any stage, and again.
 func (x *run) clean() {
+	if x.server != nil {
+		x.server.Close()
+	}
+	if x.clock != nil {
+		x.clock.end()
+	}
 	if x.known != nil {
 		x.known.Remove(tokenName, x.token)
 	}

@@ -30,6 +30,11 @@ type Waiting interface {
 	WatchWaiting(callID string, changed func(open int)) (stop func())
 }
 
+// Redaction is a service of the runtime: whether the user wants text that merely looks like a secret left alone.
+type Redaction interface {
+	KnownOnly() bool
+}
+
 // Tracer is a service of the runtime: the traceparent header of the span in ctx, "" without one.
 type Tracer interface {
 	TraceParent(ctx context.Context) string

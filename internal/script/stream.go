@@ -40,6 +40,7 @@ type streamOptions struct {
 	staging  string
 	token    string // of the run's channel, never shown
 	redactor *redact.Redactor
+	known    bool              // only known secrets are hidden
 	watch    func(text []byte) // sees filtered text as it comes; nil = nobody
 }
 
@@ -62,7 +63,7 @@ func (s *stream) build() error {
 	token := &secret.Set{}
 	token.Add(tokenName, s.o.token)
 	hide := redact.New(token).NewWriter(f, redact.ModeKnown)
-	filter, err := textcap.NewFilter(hide, textcap.FilterOptions{DropControls: true, Redactor: s.o.redactor})
+	filter, err := textcap.NewFilter(hide, textcap.FilterOptions{DropControls: true, Redactor: s.o.redactor, KnownOnly: s.o.known})
 	if err != nil {
 		return fmt.Errorf("filter a script's output: %w", err)
 	}

@@ -1,7 +1,6 @@
 package python
 
 import (
-	"context"
 	"log/slog"
 
 	"github.com/hermes-runtime/hermes/internal/script/python/embedded"
@@ -13,10 +12,10 @@ type EmbeddedOptions struct {
 	Log  *slog.Logger // nil = none
 }
 
-// Embedded returns what makes Hermes's own interpreter, for Options; nil if the build has none.
-func Embedded(o EmbeddedOptions) func(ctx context.Context, progress func(string)) (string, error) {
+// Embedded returns Hermes's own interpreter, for Options; nil if the build has none.
+func Embedded(o EmbeddedOptions) Own {
 	if !embedded.Available() {
 		return nil
 	}
-	return embedded.New(embedded.Options{Home: o.Home, Log: o.Log}).Path
+	return embedded.New(embedded.Options{Home: o.Home, Log: o.Log})
 }

@@ -45,11 +45,18 @@ var ErrNone = errors.New("no Python interpreter")
 
 // Options says where a Resolver looks. The zero value looks on the PATH of the process.
 type Options struct {
-	// Embedded gives the path of Hermes's own interpreter, made on demand; nil = there is none. An error means that it can't run here.
-	Embedded func(ctx context.Context, progress func(string)) (string, error)
+	Embedded Own // Hermes's own interpreter; nil = there is none
 	// Path is the search path for an interpreter where there is no embedded one; "" = PATH of the process.
 	Path string
 	Now  func() time.Time // nil = time.Now
+}
+
+// Own is an interpreter that comes with Hermes.
+type Own interface {
+	// Path returns where it is, made on demand: then progress is told. An error means that it can't run here.
+	Path(ctx context.Context, progress func(string)) (string, error)
+	// Notes says what was not as it should be, for doctor.
+	Notes() []string
 }
 
 // Resolver finds interpreters and remembers what it learned of them. It is safe for concurrent use.
@@ -131,7 +138,7 @@ func (r *Resolver) Project(ctx context.Context, configured string, vars map[stri
 func (r *Resolver) Own(ctx context.Context, progress func(string)) (Interpreter, error) {
 	var passed []string
 	if r.o.Embedded != nil {
-		path, err := r.o.Embedded(ctx, progress)
+		path, err := r.o.Embedded.Path(ctx, progress)
 		if err == nil {
 			var f facts
 			if f, err = r.ask(ctx, path); err == nil {
@@ -210,3 +217,11 @@ func identify(path string) (identity, error) {
 
 // HasOwn reports whether there is an embedded interpreter, without making it.
 func (r *Resolver) HasOwn() bool { return r.o.Embedded != nil }
+
+// Notes says what of the embedded interpreter is not as it should be, for doctor.
+func (r *Resolver) Notes() []string {
+	if r.o.Embedded == nil {
+		return nil
+	}
+	return r.o.Embedded.Notes()
+}

@@ -24,6 +24,15 @@ func candidate(t *testing.T, dir, name, body string) string {
 
 const good = "printf 'python 3 11 4\\n%s\\n' \"$0\"\n"
 
+// fixed is an interpreter of our own that is where it is.
+type fixed struct {
+	path string
+	err  error
+}
+
+func (f fixed) Path(context.Context, func(string)) (string, error) { return f.path, f.err }
+func (f fixed) Notes() []string                                    { return nil }
+
 func TestResolver_OwnIsTheEmbeddedOneElseTheFirstThatWorks(t *testing.T) { // XI-1
 	dir := t.TempDir()
 	bad, ok := filepath.Join(dir, "bad"), filepath.Join(dir, "ok")
@@ -34,11 +43,11 @@ func TestResolver_OwnIsTheEmbeddedOneElseTheFirstThatWorks(t *testing.T) { // XI
 		t.Errorf("%+v, %v", i, err)
 	}
 	own := candidate(t, dir, "own", good)
-	i, err = New(Options{Path: ok, Embedded: func(context.Context, func(string)) (string, error) { return own, nil }}).Own(context.Background(), nil)
+	i, err = New(Options{Path: ok, Embedded: fixed{own, nil}}).Own(context.Background(), nil)
 	if err != nil || i.Path != own {
 		t.Errorf("%+v, %v", i, err)
 	}
-	i, err = New(Options{Path: ok, Embedded: func(context.Context, func(string)) (string, error) { return "", errors.New("no room") }}).Own(context.Background(), nil)
+	i, err = New(Options{Path: ok, Embedded: fixed{"", errors.New("no room")}}).Own(context.Background(), nil)
 	if err != nil || i.Path != want || len(i.Passed) != 1 || !strings.Contains(i.Passed[0], "no room") {
 		t.Errorf("%+v, %v", i, err)
 	}
