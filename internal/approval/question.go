@@ -15,7 +15,7 @@ func (c *check) question(open []rules.Finding, waiting int) channel.Question {
 	q := channel.Question{
 		ID: c.req.ID, Kind: channel.KindApproval, Session: c.req.Session, Task: c.req.Task, Call: c.req.CallID, Tool: c.req.Tool,
 		Title: "May this run?", Command: c.req.Command, Dir: c.req.Dir, Environment: c.req.EnvID, Choices: c.choices(open),
-		Waiting: waiting, Created: now, Expires: now.Add(c.gate.config.Timeout),
+		Notes: slices.Clone(c.req.Notes), Waiting: waiting, Created: now, Expires: now.Add(c.gate.config.Timeout),
 	}
 	for _, f := range open {
 		shown := channel.Finding{ID: f.Row.ID, Key: f.Row.Key, Span: [2]int{f.Span.Start, f.Span.End}, Text: f.Text, Reason: f.Reason,

@@ -59,6 +59,7 @@ type Request struct {
 	Script  *analysis.Script // Command, if it was parsed already
 	Paths   []PathAct
 	Asks    []AskFor
+	Notes   []string // shown with the question: where the act comes from
 
 	Dir       string
 	Home      string

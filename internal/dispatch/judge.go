@@ -2,11 +2,14 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path"
+	"strings"
 
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/script"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -58,10 +61,33 @@ func (f *flight) act(a tool.Action) approval.Request {
 func (f *flight) question() approval.Request {
 	facts := f.session.facts()
 	return approval.Request{
+		Notes: f.origin(),
 		Session: f.call.Session, Task: f.call.Task, CallID: f.call.ID, Tool: f.call.Name, Caller: string(f.call.Caller),
 		Surface: facts.Surface, Setting: facts.Setting, Dir: facts.Dir, Home: facts.Home, User: facts.User,
 		Workspace: facts.Workspace, EnvID: facts.Environment, HostLike: facts.HostLike, Asker: f.session.Asker,
 	}
+}
+
+// origin says where in a script a nested call comes from.
+func (f *flight) origin() []string {
+	if f.call.Parent == "" {
+		return nil
+	}
+	from, ok := tool.Lookup[interface {
+		Origin(callID string) (script.Origin, bool)
+	}](&f.host)
+	if !ok {
+		return nil
+	}
+	o, ok := from.Origin(f.call.ID)
+	if !ok {
+		return nil
+	}
+	note := fmt.Sprintf("from a script, its call number %d", o.Number)
+	if o.Line > 0 {
+		note += fmt.Sprintf(", line %d: %s", o.Line, strings.TrimSpace(o.Text))
+	}
+	return []string{note}
 }
 
 func (f *flight) ruling(ctx context.Context, r approval.Request) verdict {
