@@ -61,7 +61,7 @@ func (f *flight) act(a tool.Action) approval.Request {
 func (f *flight) question() approval.Request {
 	facts := f.session.facts()
 	return approval.Request{
-		Notes: f.origin(),
+		Notes:   f.origin(),
 		Session: f.call.Session, Task: f.call.Task, CallID: f.call.ID, Tool: f.call.Name, Caller: string(f.call.Caller),
 		Surface: facts.Surface, Setting: facts.Setting, Dir: facts.Dir, Home: facts.Home, User: facts.User,
 		Workspace: facts.Workspace, EnvID: facts.Environment, HostLike: facts.HostLike, Asker: f.session.Asker,
