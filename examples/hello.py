@@ -1,15 +1,14 @@
 """A first script: five tools change files on disk, and only what is printed here comes back.
 
-Run it with `hermes exec examples/hello.py`. It works in a new temporary directory and says which.
+Run it with `hermes exec examples/hello.py`. It works in .cache/hello of the present directory, which git ignores here.
 """
 
-import tempfile
 from pathlib import Path
 
 from hermes_tools import check, patch, read_file, search_files, shell_quote, terminal, write_file
 
 # check() turns the {"error": ...} of a failed call into an exception.
-place = Path(tempfile.mkdtemp(prefix="hermes-hello-"))
+place = Path(".cache/hello").absolute()
 for name in ("north", "south", "west"):
     check(write_file(place / f"{name}.txt", f"Good morning, {name}.\nGood night, {name}.\n"))
 

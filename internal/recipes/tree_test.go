@@ -83,7 +83,7 @@ func copyFile(from, to string) error {
 	return out.Close()
 }
 
-// environ is that of a newcomer: nothing of Hermes is set, modules are at hand, and builds of all copies share their results
+// environ is that of a newcomer: nothing of Hermes is set. Builds of all copies share their results
 // (-trimpath leaves the place out of them).
 func environ(t *testing.T, home string) []string {
 	t.Helper()
@@ -97,7 +97,7 @@ func environ(t *testing.T, home string) []string {
 			env = append(env, kv)
 		}
 	}
-	return append(env, "HERMES_HOME="+home, "GOFLAGS=-trimpath -buildvcs=false", "CGO_ENABLED=0", "GOPROXY=off")
+	return append(env, "HERMES_HOME="+home, "GOFLAGS=-trimpath -buildvcs=false", "CGO_ENABLED=0")
 }
 
 // commandTime bounds one command; the first build of all takes longest.
