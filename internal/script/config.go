@@ -41,6 +41,12 @@ type LimitsConfig struct {
 	FileSizeMB int `yaml:"file_size_mb" default:"4096" help:"size of one file in MB"`
 }
 
+// Section is where the settings stand in the configuration.
+func (*Config) Section() string { return Section }
+
+// Invalid notes what was wrong with the section when it was read.
+func (c *Config) Invalid(err error) { c.Problem = err }
+
 // DefaultConfig returns what holds where nothing is configured.
 func DefaultConfig() *Config {
 	return &Config{

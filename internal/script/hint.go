@@ -157,6 +157,9 @@ var calledTool = regexp.MustCompile(`\b(\w+)\(`)
 
 func hintResult(f failure) string {
 	dictError := strings.Contains(f.exception, "'dict' object") || strings.Contains(f.exception, "string indices") || strings.Contains(f.exception, "_Failure")
+	if strings.Contains(f.stderr, "os.environ[") { // that is no result of a tool
+		return ""
+	}
 	if !f.is("KeyError") && !(f.is("TypeError", "AttributeError") && dictError) {
 		return ""
 	}

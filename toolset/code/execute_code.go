@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/script"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
-func init() { tool.Register(newExecuteCode()) }
+func init() {
+	tool.Register(newExecuteCode())
+	config.Register(func() config.Sectioned { return script.DefaultConfig() })
+}
 
 // Args are the parameters of execute_code.
 type Args struct {

@@ -199,8 +199,13 @@ func private(dir string) error {
 	if !i.IsDir() {
 		return fmt.Errorf("%s is no directory", dir)
 	}
-	if i.Mode().Perm()&0o077 != 0 {
-		return os.Chmod(dir, 0o700) //nolint:gosec // a directory
+	if i.Mode().Perm() != 0o700 {
+		if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+			return err
+		}
+	}
+	if !mine(dir) {
+		return fmt.Errorf("%s isn't this user's own", dir)
 	}
 	return nil
 }
