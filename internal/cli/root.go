@@ -79,8 +79,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if closeErr := a.close(ctx); err == nil {
-		err = closeErr
+	if closeErr := a.close(ctx); closeErr != nil { // the verb's answer stands
+		fmt.Fprintln(a.err, "hermes: warning:", oneLine(closeErr))
 	}
 	if err == nil {
 		err = a.out.err
@@ -141,7 +141,7 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.enter() }
 	root.AddCommand(a.exec(), a.tools(), a.toolsets(), a.configure(), a.doctor(), a.version(), a.bench(), a.resident())
-	root.CompletionOptions.HiddenDefaultCmd = false
+	furnish(root)
 	strict(root)
 	return root
 }
@@ -201,7 +201,7 @@ func (a *app) open(ctx context.Context) (*runtime.Runtime, error) {
 		level = slog.LevelDebug
 	}
 	o := runtime.Options{
-		ConfigFile: a.config, Dir: a.dir, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})),
+		ConfigFile: a.config, Dir: a.dir, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.brief})),
 		Asker: a.asker(), Progress: a.err, GuardArgv: guardArgv(), Subreaper: true, Version: version(),
 	}
 	rt, err := attend(ctx, func() (*runtime.Runtime, error) { return runtime.Open(ctx, o) }) // the file may be a pipe
@@ -220,8 +220,16 @@ func (a *app) open(ctx context.Context) (*runtime.Runtime, error) {
 	return rt, nil
 }
 
-// closeTime bounds the end of a run.
-const closeTime = 10 * time.Second
+// closeTime bounds the end of a run. With the grace that an interrupted call has (3 s) it stays below what a person waits.
+const closeTime = 3 * time.Second
+
+// brief leaves stacks out of what people read unless they asked for more.
+func (a *app) brief(_ []string, at slog.Attr) slog.Attr {
+	if at.Key == "stack" && !a.verbose {
+		return slog.String("stack", "shown with -v")
+	}
+	return at
+}
 
 func (a *app) close(ctx context.Context) error {
 	if a.rt == nil {
