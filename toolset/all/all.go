@@ -5,5 +5,6 @@ package all
 
 import (
 	_ "github.com/hermes-runtime/hermes/toolset/code"
+	_ "github.com/hermes-runtime/hermes/toolset/file"
 	_ "github.com/hermes-runtime/hermes/toolset/terminal"
 )

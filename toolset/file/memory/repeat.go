@@ -1,0 +1,63 @@
+package memory
+
+// streak is one and the same request made again and again.
+type streak struct {
+	key    string
+	answer uint64 // what it was answered with
+	count  int    // how often it was asked in a row
+	same   int    // how often it had this answer in a row
+	calls  uint64 // of the task, when it was asked last
+}
+
+// Repeat is what is known of a request that a task makes.
+type Repeat struct {
+	Asked int // how often in a row, this time included
+	Same  int // how often in a row with the answer that it has now
+}
+
+// Ask notes a request and the hash of its answer. Anything else that the task does in between begins a new row: other requests of
+// the file tools, and calls of other tools where the runtime counts them.
+func (b *Book) Ask(key string, answer uint64) Repeat {
+	if b == nil {
+		return Repeat{Asked: 1, Same: 1}
+	}
+	calls := b.memory.Calls(b.name)
+	t := b.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := &t.last
+	if l.count == 0 || l.key != key || calls > l.calls+1 {
+		*l = streak{key: key}
+	}
+	if l.count > 0 && l.answer != answer {
+		l.same = 0
+	}
+	l.count++
+	l.same++
+	l.answer, l.calls = answer, calls
+	return Repeat{Asked: l.count, Same: l.same}
+}
+
+// Peek is how often in a row a request would have been asked with this call, before its answer is known.
+func (b *Book) Peek(key string) int {
+	if b == nil {
+		return 1
+	}
+	calls := b.memory.Calls(b.name)
+	b.task.mu.Lock()
+	defer b.task.mu.Unlock()
+	if l := &b.task.last; l.key == key && calls <= l.calls+1 {
+		return l.count + 1
+	}
+	return 1
+}
+
+// Other notes that the task did something else.
+func (b *Book) Other() {
+	if b == nil {
+		return
+	}
+	b.task.mu.Lock()
+	defer b.task.mu.Unlock()
+	b.task.last = streak{}
+}
