@@ -12,10 +12,17 @@ import (
 
 // end is how the child ended.
 type end struct {
-	res     environment.Result
-	err     error // the place failed
-	expired bool  // at our deadline
-	cause   error // why the call's context ended; nil = it hasn't
+	res   environment.Result
+	err   error // the place failed
+	cause error // why the run's context ended; nil = it hasn't
+}
+
+// cut reports whether the child was ended from outside. One that ended by itself in the last moment wasn't.
+func (e end) cut() bool {
+	if e.cause == nil {
+		return false
+	}
+	return e.err != nil || e.res.Reason == environment.TimedOut || e.res.Reason == environment.Interrupted
 }
 
 // report makes a report of the end and of what was printed.
@@ -26,9 +33,9 @@ func (x *run) report(e end) *Report {
 	x.countOutput(rep, out)
 	rep.ended(e.res)
 	switch {
-	case e.expired:
+	case e.cut() && errors.Is(e.cause, errTimeUp):
 		rep.Status, rep.Error = StatusTimeout, fmt.Sprintf(timedOutText, Seconds(x.cfg.Timeout))
-	case e.cause != nil:
+	case e.cut():
 		rep.Status = StatusInterrupted
 	case e.err != nil:
 		rep.Status, rep.Error = StatusError, oneLine(e.err.Error())

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/redact"
 	"github.com/hermes-runtime/hermes/internal/script"
 	"github.com/hermes-runtime/hermes/internal/script/scripttest"
@@ -423,4 +424,36 @@ func descriptors(t *testing.T) int {
 		t.Skip(err)
 	}
 	return len(entries)
+}
+
+func TestEnding_LinesAreToldAsTheyCome(t *testing.T) { // XL-8
+	f := newFixture(t)
+	f.Tools["terminal"] = func(_ context.Context, r tool.Request, _ map[string]any) tool.Result {
+		deadline := time.Now().Add(5 * time.Second)
+		for !strings.Contains(strings.Join(f.Told(), "\n"), "first half and second") && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond)
+		}
+		return scripttest.Result(r, map[string]any{"output": strings.Join(f.Told(), "\n")})
+	}
+	rep := f.run("from hermes_tools import terminal\nprint('first half', end='')\nprint(' and second')\nprint('told' if 'first half and second' in terminal('x')['output'] else 'silent')")
+	if !strings.HasSuffix(rep.Output, "told\n") {
+		t.Errorf("got %+v", rep)
+	}
+}
+
+// broken is a place that fails inside.
+type broken struct{ environment.Environment }
+
+func (broken) Run(context.Context, environment.Command) (environment.Result, error) { panic("broken") }
+
+func TestEnding_PanicIsAReportAndLeavesNothing(t *testing.T) { // XC-4
+	f := newFixture(t)
+	f.Environment = broken{f.Environment}
+	rep := f.run("print(1)")
+	if rep.Status != script.StatusError || !strings.Contains(rep.Error, "inside Hermes") {
+		t.Errorf("got %+v", rep)
+	}
+	if left, _ := filepath.Glob(filepath.Join(f.home, "run", "*", "[0-9]*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 }

@@ -181,6 +181,9 @@ func (x *run) sinks() error {
 	return err
 }
 
+// errTimeUp is the cause of a context whose script has had its time.
+var errTimeUp = fmt.Errorf("the script's time is up: %w", context.DeadlineExceeded)
+
 // execute starts the child and waits for its end.
 func (x *run) execute(outer context.Context) *Report {
 	ctx, cancel := context.WithCancelCause(outer)
@@ -204,22 +207,19 @@ func (x *run) execute(outer context.Context) *Report {
 	if inv != nil {
 		argv = append(argv, inv.Args...)
 	}
-	expired := false
 	x.clock = startDeadline(x.r.o.Clock, x.cfg.Timeout, x.cfg.MaxApprovalWait, func() {
-		cancel(context.DeadlineExceeded)
+		cancel(errTimeUp)
 	})
 	if w, ok := tool.Service[Waiting](x.call); ok {
 		defer w.WatchWaiting(x.call.ID, x.clock.wait)()
 	}
 	res, err := x.child(ctx, argv, environ)
+	cause := context.Cause(ctx)
 	stood := x.clock.end()
-	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) && outer.Err() == nil {
-		expired = true
-	}
 	x.server.Close()
 	x.stdout.close()
 	x.stderr.close()
-	rep := x.report(end{res: res, err: err, expired: expired, cause: context.Cause(outer)})
+	rep := x.report(end{res: res, err: err, cause: cause})
 	if stood > 0 {
 		d := decimal(stood)
 		rep.ApprovalWait = &d
