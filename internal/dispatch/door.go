@@ -72,8 +72,9 @@ type Parts struct {
 	Hooks    *hook.Set
 	Approver Approver
 	Redactor *redact.Redactor
-	Audit    io.Writer // takes one line per Write; nil = none
-	Tracer   Tracer    // nil = none
+	Audit    io.Writer    // takes one line per Write; nil = none
+	Tracer   Tracer       // nil = none
+	Memory   *tool.Memory // told of each call; nil = none
 	Metrics  func(r *Record)
 	Log      *slog.Logger
 	Config   Config
@@ -88,6 +89,7 @@ type Door struct {
 	audit    io.Writer
 	tracer   Tracer
 	metrics  func(*Record)
+	memory   *tool.Memory
 	log      *slog.Logger
 	config   Config
 
@@ -111,7 +113,7 @@ func New(p Parts) *Door {
 	}
 	return &Door{
 		registry: p.Registry, hooks: p.Hooks, approver: p.Approver, redactor: p.Redactor, audit: p.Audit, tracer: p.Tracer,
-		metrics: p.Metrics, log: p.Log, config: p.Config.withDefaults(), idPrefix: "call_" + hex.EncodeToString(prefix[:]),
+		metrics: p.Metrics, memory: p.Memory, log: p.Log, config: p.Config.withDefaults(), idPrefix: "call_" + hex.EncodeToString(prefix[:]),
 	}
 }
 
@@ -199,6 +201,9 @@ func (d *Door) finish(ctx context.Context, f *flight) tool.Result {
 	defer f.session.Calls.leave(&f.ticket)
 	span := f.trace(&ctx)
 	f.record.Queued = time.Since(f.begun)
+	if d.memory != nil {
+		d.memory.Called(f.call.Task)
+	}
 	if !f.done {
 		f = f.perform(ctx)
 	}

@@ -70,6 +70,7 @@ type Runtime struct {
 	decided  *atomicfile.Rotating
 	scripts  *script.Runner
 	observer *observe.Observer
+	memory   tool.Memory
 	sweep    func(string)
 
 	mu       sync.Mutex
@@ -130,7 +131,8 @@ func (r *Runtime) build() {
 	}
 	r.gate = r.newGate()
 	parts := dispatch.Parts{
-		Registry: r.registry, Hooks: r.hooks, Approver: r.gate, Redactor: r.redactor, Audit: r.audit, Log: r.log, Config: r.settings.door(),
+		Registry: r.registry, Hooks: r.hooks, Approver: r.gate, Redactor: r.redactor, Audit: r.audit, Memory: &r.memory, Log: r.log,
+		Config: r.settings.door(),
 	}
 	var err error
 	if r.observer, err = observe.New(observe.Options{Getenv: r.Getenv, Version: o.Version, Log: r.log}); err != nil {
@@ -145,7 +147,7 @@ func (r *Runtime) build() {
 	}
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log})
 	r.services.held = []any{
-		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &session.Sudo{}, r.scripts, r.scriptConfig(),
+		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &session.Sudo{}, r.scripts, r.scriptConfig(),
 		grants{r.placeConfig().Passthrough},
 	}
 }

@@ -136,5 +136,6 @@ func (s *Session) end(ctx context.Context, cause tool.Interruption) error {
 	r.mu.Unlock()
 	r.gate.EndSession(s.inner.ID)
 	r.places.Forget(s.inner.Task)
+	r.memory.End(s.inner.Task)
 	return err
 }
