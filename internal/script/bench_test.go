@@ -23,7 +23,9 @@ import (
 
 func bench(b *testing.B) *fixture {
 	b.Helper()
-	return newFixture(b)
+	f := newFixture(b)
+	f.Unrecorded = true
+	return f
 }
 
 // BenchmarkRun_Print measures XP-2 against the same interpreter on its own.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -52,7 +53,7 @@ func (g *gate) serve(ctx context.Context, r rpc.Request) rpc.Answer {
 		return a
 	}
 	defer g.release()
-	id := fmt.Sprintf("%s/%d", g.call.ID, n)
+	id := g.call.ID + "/" + strconv.Itoa(n)
 	g.runner.setOrigin(id, Origin{Parent: g.call.ID, Number: n, Line: r.Line, Text: g.line(r.Line)})
 	defer g.runner.dropOrigin(id)
 	res := g.call.Host.Invoke(ctx, tool.Request{ID: id, Name: r.Tool, Arguments: r.Args, UserTask: g.call.UserTask, Unbounded: true})
@@ -143,18 +144,15 @@ func terminalOnly(r rpc.Request) string {
 	if f, _ := stub.Lookup(r.Tool); !hasParam(f, "command") {
 		return ""
 	}
-	var args map[string]json.RawMessage
-	if json.Unmarshal(r.Args, &args) != nil {
-		return ""
-	}
-	for name := range args {
-		for _, p := range stub.TerminalOnly {
-			if sameName(name, p) {
-				return p
-			}
+	var found string
+	rpc.HasKey(r.Args, func(key string) bool {
+		i := slices.IndexFunc(stub.TerminalOnly, func(p string) bool { return sameName(key, p) })
+		if i >= 0 {
+			found = stub.TerminalOnly[i]
 		}
-	}
-	return ""
+		return i >= 0
+	})
+	return found
 }
 
 func hasParam(f stub.Function, name string) bool {

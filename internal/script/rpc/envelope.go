@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"unicode/utf8"
 )
 
 // ParseRequest reads one request. What is no request at all is ErrMalformed. The arguments are delimited, not checked: the door
@@ -11,7 +13,7 @@ import (
 func ParseRequest(frame []byte) (Request, error) {
 	e := envelope{rest: frame}
 	var r Request
-	seen := map[string]bool{}
+	var seen uint8
 	for {
 		key, value, more, err := e.member()
 		if err != nil {
@@ -20,36 +22,62 @@ func ParseRequest(frame []byte) (Request, error) {
 		if !more {
 			break
 		}
-		if seen[key] {
+		bit := members[string(key)]
+		if seen&bit != 0 {
 			return Request{}, fmt.Errorf("%w: %q comes twice", ErrMalformed, key)
 		}
-		seen[key] = true
-		if err := r.set(key, value); err != nil {
+		seen |= bit
+		if err := r.set(bit, value); err != nil {
 			return Request{}, fmt.Errorf("%w: %q: %w", ErrMalformed, key, err)
 		}
 	}
-	if seen["cancel"] {
+	if seen&memberCancel != 0 {
 		return Request{Cancel: r.Cancel}, nil
 	}
-	if !seen["id"] || !seen["tool"] {
+	if seen&memberID == 0 || seen&memberTool == 0 {
 		return Request{}, fmt.Errorf("%w: id and tool are required", ErrMalformed)
 	}
 	return r, nil
 }
 
-// set takes over one member of the object; others than ours are left alone.
-func (r *Request) set(key string, value []byte) error {
-	switch key {
-	case "id":
-		return number(value, &r.ID)
-	case "cancel":
-		return number(value, &r.Cancel)
-	case "tool":
-		if value[0] != '"' {
-			return errValue
+// The members of a request, a bit each; others are left alone.
+const (
+	memberID uint8 = 1 << iota
+	memberTool
+	memberArgs
+	memberLine
+	memberCancel
+)
+
+var members = map[string]uint8{"id": memberID, "tool": memberTool, "args": memberArgs, "line": memberLine, "cancel": memberCancel}
+
+// HasKey reports whether an object, as Request.Args holds one, has a key that match accepts. What can't be read to its
+// end is searched as far as it goes: the door refuses it anyway.
+func HasKey(object []byte, match func(key string) bool) bool {
+	e := envelope{rest: object}
+	for {
+		key, _, more, err := e.member()
+		if err != nil || !more {
+			return false
 		}
-		return json.Unmarshal(value, &r.Tool)
-	case "line":
+		if match(string(key)) {
+			return true
+		}
+	}
+}
+
+// set takes over one member of the object; others than ours are left alone.
+func (r *Request) set(member uint8, value []byte) error {
+	switch member {
+	case memberID:
+		return number(value, &r.ID)
+	case memberCancel:
+		return number(value, &r.Cancel)
+	case memberTool:
+		text, err := text(value)
+		r.Tool = string(text)
+		return err
+	case memberLine:
 		if value[0] == 'n' {
 			return nil
 		}
@@ -57,7 +85,7 @@ func (r *Request) set(key string, value []byte) error {
 			return err
 		}
 		r.Line = max(r.Line, 0)
-	case "args":
+	case memberArgs:
 		if value[0] == '{' {
 			r.Args = value
 		}
@@ -66,16 +94,33 @@ func (r *Request) set(key string, value []byte) error {
 }
 
 func number(value []byte, into *uint64) error {
-	if value[0] == 'n' {
+	var err error
+	if value[0] < '0' || value[0] > '9' || value[0] == '0' && len(value) > 1 {
 		return errValue
 	}
-	if err := json.Unmarshal(value, into); err != nil {
-		return err
+	if *into, err = strconv.ParseUint(string(value), 10, 64); err != nil {
+		return errValue
 	}
 	if *into == 0 || *into > maxID {
 		return fmt.Errorf("%d is out of range", *into)
 	}
 	return nil
+}
+
+// text decodes a JSON string. Most need no decoding.
+func text(value []byte) ([]byte, error) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, errValue
+	}
+	plain := value[1 : len(value)-1]
+	for _, c := range plain {
+		if c < ' ' || c == '\\' || c >= utf8.RuneSelf {
+			var s string
+			err := json.Unmarshal(value, &s)
+			return []byte(s), err
+		}
+	}
+	return plain, nil
 }
 
 var (
@@ -93,33 +138,36 @@ type envelope struct {
 const maxNesting = 1000
 
 // member returns the next member; more is false at the end of the object, behind which nothing may stand.
-func (e *envelope) member() (key string, value []byte, more bool, err error) {
+func (e *envelope) member() (key, value []byte, more bool, err error) {
 	e.blank()
 	switch {
 	case !e.begun && e.take('{'):
 		e.begun = true
 		if e.blank(); e.take('}') {
-			return "", nil, false, e.end()
+			return nil, nil, false, e.end()
 		}
 	case e.begun && e.take('}'):
-		return "", nil, false, e.end()
+		return nil, nil, false, e.end()
 	case e.begun && e.take(','):
 		e.blank()
 	default:
-		return "", nil, false, errObject
+		return nil, nil, false, errObject
 	}
 	n := stringLen(e.rest)
-	if n < 0 || json.Unmarshal(e.rest[:n], &key) != nil {
-		return "", nil, false, errObject
+	if n < 0 {
+		return nil, nil, false, errObject
+	}
+	if key, err = text(e.rest[:n]); err != nil {
+		return nil, nil, false, err
 	}
 	e.rest = e.rest[n:]
 	e.blank()
 	if !e.take(':') {
-		return "", nil, false, errObject
+		return nil, nil, false, errObject
 	}
 	e.blank()
 	if n = valueLen(e.rest); n <= 0 {
-		return "", nil, false, errObject
+		return nil, nil, false, errObject
 	}
 	value, e.rest = e.rest[:n], e.rest[n:]
 	return key, value, true, nil

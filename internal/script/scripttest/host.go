@@ -31,6 +31,7 @@ type Host struct {
 	Services    []any             // by their own types and the interfaces they implement
 	Variables   map[string]string // what Getenv knows
 	SpillDir    string
+	Unrecorded  bool // nested calls aren't kept in Requests: for benchmarks
 
 	mu       sync.Mutex
 	Requests []tool.Request // every nested call, in order of arrival
@@ -101,9 +102,11 @@ func (h *Host) Told() []string {
 
 // Invoke calls one of Tools.
 func (h *Host) Invoke(ctx context.Context, r tool.Request) tool.Result {
-	h.mu.Lock()
-	h.Requests = append(h.Requests, r)
-	h.mu.Unlock()
+	if !h.Unrecorded {
+		h.mu.Lock()
+		h.Requests = append(h.Requests, r)
+		h.mu.Unlock()
+	}
 	f, ok := h.Tools[r.Name]
 	if !ok {
 		return Failure(r, tool.ErrTypeUnknownTool, "no tool "+r.Name)
