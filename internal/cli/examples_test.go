@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/hermes-runtime/hermes/internal/cli"
+)
+
+// long are verbs whose examples measure for a while; what they do is tested beside them.
+var long = map[string]bool{"hermes bench": true}
+
+// TestHelp_ShowsExamplesThatWorkAsTyped runs every example of every verb as a reader would: in a copy of what a clone has beside
+// the code, in a shell.
+func TestHelp_ShowsExamplesThatWorkAsTyped(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the examples are for a POSIX shell")
+	}
+	for verb, lines := range cli.HelpExamples() {
+		t.Run(verb, func(t *testing.T) {
+			if len(lines) == 0 {
+				t.Fatal("the help shows no example")
+			}
+			if long[verb] {
+				t.SkipNow()
+			}
+			t.Parallel()
+			dir, home := clone(t), t.TempDir()
+			for _, line := range lines {
+				c := exec.Command("bash", "-c", "set -o pipefail\n"+line)
+				c.Dir, c.Env = dir, append(os.Environ(), "HERMES_HOME="+home, "HERMES_PROFILE=")
+				if out, err := c.CombinedOutput(); err != nil || len(out) == 0 && !strings.Contains(line, " set ") && !strings.Contains(line, ">") {
+					t.Errorf("%s\n%v\n%s", line, err, out)
+				}
+			}
+		})
+	}
+}
+
+// clone copies what examples speak of.
+func clone(t *testing.T) string {
+	t.Helper()
+	dir, root := t.TempDir(), filepath.Join("..", "..")
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "README.md"), string(b))
+	return dir
+}
