@@ -181,6 +181,9 @@ func (x *run) sinks() error {
 	return err
 }
 
+// shortestWait is the least standstill that is told: nobody answers in less, but looking whether anybody must be asked takes time.
+const shortestWait = 50 * time.Millisecond
+
 // errTimeUp is the cause of a context whose script has had its time.
 var errTimeUp = fmt.Errorf("the script's time is up: %w", context.DeadlineExceeded)
 
@@ -220,7 +223,7 @@ func (x *run) execute(outer context.Context) *Report {
 	x.stdout.close()
 	x.stderr.close()
 	rep := x.report(end{res: res, err: err, cause: cause})
-	if stood > 0 {
+	if stood >= shortestWait {
 		d := decimal(stood)
 		rep.ApprovalWait = &d
 	}

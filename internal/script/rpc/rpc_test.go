@@ -33,11 +33,16 @@ func message(body string) []byte {
 // start serves h and returns the server.
 func start(t *testing.T, h Handler, o Options) *Server {
 	t.Helper()
+	return startIn(context.Background(), t, h, o)
+}
+
+func startIn(ctx context.Context, t *testing.T, h Handler, o Options) *Server {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "rpc")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Listen(context.Background(), filepath.Join(dir, "s"), h, o)
+	s, err := Listen(ctx, filepath.Join(dir, "s"), h, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +240,8 @@ func TestServer_RunsSideBySideUpToTheLimit(t *testing.T) { // XR-4
 
 func TestServer_CancelAndCloseEndTheirCalls(t *testing.T) { // XR-11, XT-10
 	started, ended := make(chan uint64, 3), make(chan error, 3)
-	s := start(t, func(ctx context.Context, r Request) Answer {
+	run, end := context.WithCancelCause(context.Background())
+	s := startIn(run, t, func(ctx context.Context, r Request) Answer {
 		started <- r.ID
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
@@ -257,7 +263,7 @@ func TestServer_CancelAndCloseEndTheirCalls(t *testing.T) { // XR-11, XT-10
 	d := dial(t, s, s.Token())
 	d.send(`{"id":1,"tool":"x","args":{}}`)
 	<-started
-	s.Cancel(tool.NewMessage)
+	end(tool.NewMessage)
 	if err := <-ended; !errors.Is(err, tool.NewMessage) {
 		t.Errorf("the end of the run reached the call as %v", err)
 	}

@@ -105,10 +105,7 @@ func NewToken() string {
 // Token is what a connection must show; it is of no use after Close.
 func (s *Server) Token() string { return s.token }
 
-// Cancel ends the calls that run, with cause; later ones are refused. Close still has to be called.
-func (s *Server) Cancel(cause error) { s.cancel(cause) }
-
-// Close ends what runs, with cause tool.ParentEnd unless Cancel gave another, and waits for it.
+// Close ends what runs, with cause tool.ParentEnd unless the context has ended with another, and waits for it.
 func (s *Server) Close() {
 	s.cancel(tool.ParentEnd)
 	s.ln.Close()
