@@ -158,9 +158,12 @@ func foldOf(s string) string {
 
 // unicodeNormalized compares with quotes, dashes, blanks and composition made equal: as characters, else as trimmed lines.
 func (s *search) unicodeNormalized() ([]place, error) {
+	if isASCII(s.req.Old) && isASCII(s.doc.Text) { // nothing to be made equal
+		return nil, nil
+	}
 	old := foldOf(s.req.Old)
 	file, at := folded(s.doc.Text)
-	if at == nil && old == s.req.Old { // nothing to be made equal
+	if at == nil && old == s.req.Old {
 		return nil, nil
 	}
 	var out []place

@@ -4,6 +4,7 @@ import "strings"
 
 // indents moves lines from the indent of what was looked for to that of the file.
 type indents struct {
+	lines []*shift // of each line of the pattern; nil = no indent to learn from
 	known []shift
 	same  bool // both have the same
 	tabs  bool // the file's has tabs
@@ -17,13 +18,14 @@ type shift struct{ from, to string }
 
 // indents learns from the lines of a place.
 func (s *search) indents(p place) *indents {
-	in := &indents{same: true}
+	in := &indents{same: true, lines: make([]*shift, len(s.old))}
 	for i, l := range s.old {
 		f := p.pair(i)
 		if f < 0 || f >= len(s.file) || trimBlank(l) == "" || trimBlank(s.file[f]) == "" {
 			continue
 		}
 		sh := shift{indentOf(l), indentOf(s.file[f])}
+		in.lines[i] = &sh
 		in.same = in.same && sh.from == sh.to
 		in.tabs = in.tabs || strings.Contains(sh.to, "\t")
 		if _, ok := in.exact(sh.from); !ok {
@@ -74,6 +76,33 @@ func usesTabs(file []string) bool {
 		}
 	}
 	return tabs > blanks
+}
+
+// reference is the line of the pattern whose indent says most about new line k of a change that replaces lines from to to: the one
+// in its place, else the one before, or the one behind a line that opens a block.
+func (s *search) reference(from, to, k int) int {
+	switch {
+	case from+k < to:
+		return from + k
+	case from < to || from == 0:
+		return max(to-1, 0)
+	}
+	if before := trimBlank(s.old[from-1]); to < len(s.old) && before != "" && strings.ContainsRune(":{([", rune(before[len(before)-1])) {
+		return to
+	}
+	return from - 1
+}
+
+// moveFrom is move for a line that belongs beside line ref of the pattern: where both have the same indent, the file's line has the
+// new line's too. It matters where the pattern lost its indent, so that one of its indents stands for several.
+func (in *indents) moveFrom(ref int, l string) string {
+	for ref > 0 && in.lines[ref] == nil {
+		ref--
+	}
+	if sh := in.lines[ref]; sh != nil && trimBlank(l) != "" && sh.from == indentOf(l) {
+		return sh.to + l[len(sh.from):]
+	}
+	return in.move(l)
 }
 
 // move gives a new line the indent of the file. Blank lines become empty.

@@ -2,7 +2,6 @@ package match
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/hermes-runtime/hermes/toolset/file/text"
 )
@@ -16,8 +15,14 @@ type search struct {
 	fresh  []string // lines of what comes in its place
 	broken bool     // Old ends with a line break
 	memo   map[[2]int]float64
-	ids    []int // of trimmed lines; see fileIDs
+	ids    []int // of the file's lines; see numbers
 	oldIDs []int
+
+	trim, oldTrim     []string // lines without outer blanks; set with ids
+	weight, oldWeight []int    // what they count
+
+	looked bool  // starts is set
+	starts []int // see trimmedAt
 }
 
 // place is a match: lines of the file that stand for those looked for, or a span of characters.
@@ -43,25 +48,41 @@ func splitLines(s string) ([]string, bool) {
 	return strings.Split(body, "\n"), ended
 }
 
-// trimBlank takes blanks off both ends, no-break ones too.
-func trimBlank(s string) string { return strings.TrimFunc(s, isBlank) }
+// trimBlank takes blanks off both ends.
+func trimBlank(s string) string {
+	from, to := 0, len(s)
+	for from < to && isBlank(s[from]) {
+		from++
+	}
+	for from < to && isBlank(s[to-1]) {
+		to--
+	}
+	return s[from:to]
+}
 
-func isBlank(r rune) bool { return r == ' ' || r == '\t' || r != '\n' && unicode.IsSpace(r) }
+// isBlank leaves the blanks of Unicode to the strategy that is about them.
+func isBlank(r byte) bool { return r == ' ' || r == '\t' || r == '\v' || r == '\f' }
 
 // indentOf is the blanks that a line begins with.
-func indentOf(s string) string { return s[:len(s)-len(strings.TrimLeftFunc(s, isBlank))] }
+func indentOf(s string) string {
+	n := 0
+	for n < len(s) && isBlank(s[n]) {
+		n++
+	}
+	return s[:n]
+}
 
 // runsAsOne makes each run of blanks one, and takes those at the ends off.
 func runsAsOne(s string) string {
 	s = trimBlank(s)
-	if strings.IndexByte(s, '\t') < 0 && !strings.Contains(s, "  ") && isASCII(s) {
+	if strings.IndexAny(s, "\t\v\f") < 0 && !strings.Contains(s, "  ") {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s))
 	gap := false
-	for _, r := range s {
-		if isBlank(r) {
+	for i := 0; i < len(s); i++ {
+		if isBlank(s[i]) {
 			gap = true
 			continue
 		}
@@ -69,7 +90,7 @@ func runsAsOne(s string) string {
 			b.WriteByte(' ')
 			gap = false
 		}
-		b.WriteRune(r)
+		b.WriteByte(s[i])
 	}
 	return b.String()
 }
@@ -89,6 +110,7 @@ func sequence(file, pattern []string, form func(string) string) []int {
 		return nil
 	}
 	number := make(map[string]int, len(pattern))
+	lengths := uint64(0) // of the forms, as far as 64 bits tell them apart
 	p := make([]int, len(pattern))
 	for i, l := range pattern {
 		f := form(l)
@@ -96,18 +118,30 @@ func sequence(file, pattern []string, form func(string) string) []int {
 		if !ok {
 			n = len(number) + 1
 			number[f] = n
+			lengths |= 1 << (len(f) & 63)
 		}
 		p[i] = n
 	}
+	return occursIn(len(file), p, func(i int) int {
+		f := form(file[i])
+		if lengths>>(len(f)&63)&1 == 0 {
+			return 0
+		}
+		return number[f] // 0 = no line of the pattern
+	})
+}
+
+// occursIn finds a row of numbers in another, n long, by Knuth, Morris and Pratt.
+func occursIn(n int, p []int, at func(i int) int) []int {
 	fail := failures(p)
 	var out []int
 	k := 0
-	for i, l := range file {
-		n := number[form(l)] // 0 = no line of the pattern
-		for k > 0 && p[k] != n {
+	for i := range n {
+		v := at(i)
+		for k > 0 && p[k] != v {
 			k = fail[k-1]
 		}
-		if p[k] == n {
+		if p[k] == v {
 			k++
 		}
 		if k == len(p) {
@@ -142,9 +176,19 @@ func (s *search) placesAt(starts []int) []place {
 	return out
 }
 
-func (s *search) lineTrimmed() ([]place, error) {
-	return s.placesAt(sequence(s.file, s.old, trimBlank)), nil
+// trimmedAt is where the lines are equal without outer blanks. Two further strategies choose among these places.
+func (s *search) trimmedAt() []int {
+	if !s.looked {
+		file, old := s.numbers()
+		s.starts, s.looked = nil, true
+		if len(old) > 0 && len(old) <= len(file) {
+			s.starts = occursIn(len(file), old, func(i int) int { return file[i] })
+		}
+	}
+	return s.starts
 }
+
+func (s *search) lineTrimmed() ([]place, error) { return s.placesAt(s.trimmedAt()), nil }
 
 func (s *search) whitespaceNormalized() ([]place, error) {
 	return s.placesAt(sequence(s.file, s.old, runsAsOne)), nil
@@ -154,7 +198,7 @@ func (s *search) whitespaceNormalized() ([]place, error) {
 func (s *search) indentationFlexible() ([]place, error) {
 	want := dedent(s.old)
 	var out []int
-	for _, at := range sequence(s.file, s.old, trimBlank) {
+	for _, at := range s.trimmedAt() {
 		got := dedent(s.file[at : at+len(s.old)])
 		same := true
 		for i := range want {
@@ -202,12 +246,10 @@ func (s *search) trimmedBoundary() ([]place, error) {
 	if n < 3 {
 		return nil, nil
 	}
-	inner := sequence(s.file, s.old[1:n-1], func(l string) string { return l })
 	var out []int
-	for _, at := range inner {
-		first, last := at-1, at+n-2
-		if first >= 0 && last < len(s.file) && trimBlank(s.file[first]) == trimBlank(s.old[0]) && trimBlank(s.file[last]) == trimBlank(s.old[n-1]) {
-			out = append(out, first)
+	for _, at := range s.trimmedAt() {
+		if equal(s.file[at+1:at+n-1], s.old[1:n-1]) {
+			out = append(out, at)
 		}
 	}
 	return s.placesAt(out), nil

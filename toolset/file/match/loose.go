@@ -11,9 +11,9 @@ const (
 	lengthSlack   = 0.20 // of the number of lines
 	minLine       = 0.80
 	minMean       = 0.90
-	tooClose      = 0.05 // two places whose likeness differs by less are meant equally
-	maxAnchored   = 256  // pairs of anchors; where there are more they don't anchor anything
-	maxAligned    = 40_000
+	tooClose      = 0.05   // two places whose likeness differs by less are meant equally
+	maxAnchored   = 256    // pairs of anchors; where there are more they don't anchor anything
+	maxAligned    = 60_000 // pairs of lines that are weighed for one edit; beyond it the anchors decide nothing either
 	maxContenders = 4096
 )
 
@@ -44,22 +44,31 @@ func (s *search) best(name Strategy, list []scored) ([]place, error) {
 	return []place{list[0].place}, nil
 }
 
-// trimmed are the lines of the file without outer blanks, as numbers: equal lines have equal ones.
+// numbers are the lines of the file without outer blanks, as numbers: equal lines have equal ones.
 func (s *search) numbers() (file, old []int) {
 	if s.ids != nil {
 		return s.ids, s.oldIDs
 	}
 	number := make(map[string]int, len(s.old))
-	for _, l := range s.old {
+	lengths := uint64(0)
+	s.oldTrim, s.trim = make([]string, len(s.old)), make([]string, len(s.file))
+	s.oldWeight, s.weight = make([]int, len(s.old)), make([]int, len(s.file))
+	for i, l := range s.old {
 		t := trimBlank(l)
+		s.oldTrim[i], s.oldWeight[i] = t, weight(t)
 		if _, ok := number[t]; !ok {
 			number[t] = len(number) + 1
+			lengths |= 1 << (len(t) & 63)
 		}
 		s.oldIDs = append(s.oldIDs, number[t])
 	}
 	s.ids = make([]int, len(s.file))
 	for i, l := range s.file {
-		s.ids[i] = number[trimBlank(l)] // 0 = not in the pattern
+		s.trim[i] = trimBlank(l)
+		s.weight[i] = weight(s.trim[i])
+		if lengths>>(len(s.trim[i])&63)&1 != 0 {
+			s.ids[i] = number[s.trim[i]] // 0 = not in the pattern
+		}
 	}
 	return s.ids, s.oldIDs
 }
@@ -71,10 +80,13 @@ func (s *search) likeness(i, j int) float64 {
 		return 1
 	}
 	key := [2]int{i, j}
+	if file[j] > 0 { // a line of the pattern: compared once, wherever it stands
+		key[1] = -file[j]
+	}
 	if v, ok := s.memo[key]; ok {
 		return v
 	}
-	v := alike(trimBlank(s.old[i]), trimBlank(s.file[j]))
+	v := alike(s.oldTrim[i], s.trim[j])
 	s.memo[key] = v
 	return v
 }
@@ -88,7 +100,7 @@ func (s *search) blockAnchor() ([]place, error) {
 	file, old := s.numbers()
 	slack := int(lengthSlack * float64(n))
 	var list []scored
-	anchored := 0
+	anchored, cells := 0, 0
 	for first, id := range file {
 		if id != old[0] {
 			continue
@@ -97,7 +109,9 @@ func (s *search) blockAnchor() ([]place, error) {
 			if file[last] != old[n-1] || !s.sameSlope(first, last) {
 				continue
 			}
-			if anchored++; anchored > maxAnchored {
+			anchored++
+			cells += (n - 2) * (last - first - 1)
+			if anchored > maxAnchored || cells > maxAligned && anchored > 1 {
 				return nil, nil
 			}
 			if p, like := s.alignMiddle(first, last); like >= minMiddle {
@@ -117,15 +131,15 @@ func (s *search) sameSlope(first, last int) bool {
 // alignMiddle pairs the lines between two anchors so that as much as possible is equal, and tells how much that is.
 func (s *search) alignMiddle(first, last int) (place, float64) {
 	a, b := len(s.old)-2, last-first-1
-	if a*b > maxAligned {
+	if a*b > 10*maxAligned {
 		return place{}, 0
 	}
 	width := b + 1
 	score := make([]float64, (a+1)*width)
 	weights := func(i, j int) float64 {
-		x, y := trimBlank(s.old[i+1]), trimBlank(s.file[first+1+j])
-		if weightless(x) || weightless(y) {
-			if x == y {
+		x, y := s.oldWeight[i+1], s.weight[first+1+j]
+		if x == 0 || y == 0 {
+			if s.oldTrim[i+1] == s.trim[first+1+j] {
 				return 1e-6 // pairs them where nothing better is
 			}
 			return 0
@@ -134,7 +148,7 @@ func (s *search) alignMiddle(first, last int) (place, float64) {
 		if like < worthless {
 			return 0
 		}
-		return like * float64(runes(x)+runes(y))
+		return like * float64(x+y)
 	}
 	for i := a - 1; i >= 0; i-- {
 		for j := b - 1; j >= 0; j-- {
@@ -168,15 +182,11 @@ func (s *search) alignMiddle(first, last int) (place, float64) {
 // content is all that counts between the anchors, on both sides.
 func (s *search) content(first, last int) float64 {
 	all := 0
-	for _, l := range s.old[1 : len(s.old)-1] {
-		if t := trimBlank(l); !weightless(t) {
-			all += runes(t)
-		}
+	for _, w := range s.oldWeight[1 : len(s.old)-1] {
+		all += w
 	}
-	for _, l := range s.file[first+1 : last] {
-		if t := trimBlank(l); !weightless(t) {
-			all += runes(t)
-		}
+	for _, w := range s.weight[first+1 : last] {
+		all += w
 	}
 	return float64(all)
 }
@@ -215,11 +225,16 @@ func (s *search) contextAware() ([]place, error) {
 func (s *search) nearly(at int) (float64, bool) {
 	sum, count := 0.0, 0
 	for i := range s.old {
-		x, y := trimBlank(s.old[i]), trimBlank(s.file[at+i])
+		if s.ids[at+i] == s.oldIDs[i] && s.oldWeight[i] > 0 {
+			sum++
+			count++
+			continue
+		}
+		x, y := s.oldTrim[i], s.trim[at+i]
 		if (x == "") != (y == "") {
 			return 0, false
 		}
-		if weightless(x) && weightless(y) {
+		if s.oldWeight[i] == 0 && s.weight[at+i] == 0 {
 			if x != y {
 				return 0, false
 			}

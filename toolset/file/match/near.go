@@ -46,8 +46,15 @@ func (s *search) near() []Place {
 	byScore := func(a, b candidate) int { return cmp.Compare(b.score, a.score) }
 	slices.SortStableFunc(list, byScore)
 	list = list[:min(len(list), maxWeighed)]
+	memo := map[string]float64{}
 	for i := range list {
-		list[i].score = alike(want, trimBlank(s.file[list[i].line]))
+		have := trimBlank(s.file[list[i].line])
+		score, known := memo[have]
+		if !known {
+			score = alike(want, have)
+			memo[have] = score
+		}
+		list[i].score = score
 	}
 	slices.SortStableFunc(list, byScore)
 	var out []Place

@@ -96,8 +96,8 @@ func (s *search) merge(p place) []text.Edit {
 			return
 		}
 		lines := make([]string, 0, toNew-j)
-		for _, l := range fresh[j:toNew] {
-			lines = append(lines, in.move(l))
+		for k, l := range fresh[j:toNew] {
+			lines = append(lines, in.moveFrom(s.reference(i, toOld, k), l))
 		}
 		e := s.doc.ReplaceLines(at, toFile, lines)
 		if joins && toNew == len(fresh) {

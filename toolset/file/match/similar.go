@@ -1,9 +1,6 @@
 package match
 
-import (
-	"math/bits"
-	"unicode/utf8"
-)
+import "math/bits"
 
 // maxCompared bounds the lines that are compared character by character; longer ones are alike only if they are equal.
 const maxCompared = 2048
@@ -17,8 +14,7 @@ func alike(a, b string) float64 {
 		return 0
 	}
 	x, y := []rune(a), []rune(b)
-	short, long := min(len(x), len(y)), max(len(x), len(y))
-	if 2*float64(short)/float64(short+long) < worthless {
+	if 2*float64(min(len(x), len(y)))/float64(len(x)+len(y)) < worthless {
 		return 0
 	}
 	return 2 * float64(common(x, y)) / float64(len(x)+len(y))
@@ -30,12 +26,22 @@ const worthless = 0.6
 // common is the length of the longest common subsequence, 64 columns of the table at a time.
 func common(a, b []rune) int {
 	words := (len(a) + 63) / 64
-	masks := make(map[rune][]uint64, 64)
+	ascii := make([]uint64, 128*words)
+	var others map[rune][]uint64
+	mask := func(r rune) []uint64 {
+		if r < 128 {
+			return ascii[int(r)*words : (int(r)+1)*words]
+		}
+		return others[r]
+	}
 	for i, r := range a {
-		m := masks[r]
+		m := mask(r)
 		if m == nil {
+			if others == nil {
+				others = map[rune][]uint64{}
+			}
 			m = make([]uint64, words)
-			masks[r] = m
+			others[r] = m
 		}
 		m[i/64] |= 1 << (i % 64)
 	}
@@ -44,7 +50,7 @@ func common(a, b []rune) int {
 		v[i] = ^uint64(0)
 	}
 	for _, r := range b {
-		m := masks[r]
+		m := mask(r)
 		if m == nil {
 			continue
 		}
@@ -78,4 +84,10 @@ func weightless(trimmed string) bool {
 	return true
 }
 
-func runes(s string) int { return utf8.RuneCountInString(s) }
+// weight is how much a line counts: its length, unless it says nothing.
+func weight(trimmed string) int {
+	if weightless(trimmed) {
+		return 0
+	}
+	return len(trimmed)
+}
