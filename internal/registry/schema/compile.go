@@ -75,24 +75,31 @@ func (c *Compiled) compile(parameters any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	flat, outside, err := flattenRefs(own)
-	if err != nil {
-		return nil, err
+	flat := sync.OnceValue(func() map[string]any { // without links this can't fail
+		m, _, _ := flattenRefs(own)
+		return m
+	})
+	var rest *jsonschema.Resolved
+	if d.linked {
+		m, outside, err := flattenRefs(own)
+		if err != nil {
+			return nil, err
+		}
+		if outside {
+			own = m // what lay outside of any keyword may be no valid schema where it lay
+		}
+		if rest, err = resolveRest(m); err != nil {
+			return nil, err
+		}
+		flat = func() map[string]any { return m }
 	}
-	if outside {
-		own = flat // what lay outside of any keyword may be no valid schema where it lay
-	}
-	rest, err := resolveRest(flat)
-	if err != nil {
-		return nil, err
-	}
-	canon := sync.OnceValue(func() map[string]any { return canonical(flat) })
+	canon := sync.OnceValue(func() map[string]any { return canonical(flat()) })
 	c.core = &core{
 		notes:      d.notes,
 		own:        sync.OnceValue(func() json.RawMessage { return encodeTree(own) }),
 		canonical:  canon,
 		parameters: sync.OnceValue(func() json.RawMessage { return encodeTree(canon()) }),
-		root:       sync.OnceValue(func() *Node { return buildNodes(flat) }),
+		root:       sync.OnceValue(func() *Node { return buildNodes(flat()) }),
 		rest:       rest,
 	}
 	return own, nil

@@ -16,6 +16,7 @@ type mender struct {
 	rootID string
 	ids    map[string]bool
 	notes  []string
+	linked bool // some node depends on another that it doesn't hold, or on what others have looked at
 }
 
 func (d *mender) note(path, format string, args ...any) {
@@ -128,6 +129,10 @@ func (d *mender) mendObject(in map[string]any, path string, depth int) (map[stri
 		if v == nil && shapeOf(kw) != shapeValue {
 			delete(m, kw)
 			continue
+		}
+		switch kw {
+		case "$ref", "unevaluatedProperties", "unevaluatedItems":
+			d.linked = true
 		}
 		mended, err := d.mendKeyword(m, kw, at, depth)
 		if err != nil {
