@@ -22,6 +22,7 @@ import (
 )
 
 func TestEnding_EveryInterruptionNamesItsCause(t *testing.T) { // XL-9, XC-5
+	t.Parallel()
 	for cause, want := range map[error]string{
 		tool.NewMessage:          "[execution interrupted - user sent a new message]",
 		tool.Stop:                "[execution interrupted - stopped by the user]",
@@ -54,6 +55,7 @@ func TestEnding_EveryInterruptionNamesItsCause(t *testing.T) { // XL-9, XC-5
 }
 
 func TestEnding_InterruptedBeforeItStarted(t *testing.T) { // XC-4
+	t.Parallel()
 	f := newFixture(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(tool.NewMessage)
@@ -63,6 +65,7 @@ func TestEnding_InterruptedBeforeItStarted(t *testing.T) { // XC-4
 }
 
 func TestEnding_EveryReportHasTheFourMembers(t *testing.T) { // XC-4, XC-7
+	t.Parallel()
 	f := newFixture(t)
 	for _, code := range []string{"", "  \n\t", "```python\n```", "print(1)", "1/0", "syntax error", "import os; os.kill(os.getpid(), 11)", strings.Repeat("#", 1_000_001), "\x00"} {
 		rep := f.run(code)
@@ -89,6 +92,7 @@ func TestEnding_EveryReportHasTheFourMembers(t *testing.T) { // XC-4, XC-7
 }
 
 func TestEnding_ExitCodesAreTheScriptsOwn(t *testing.T) { // XC-6, XH-2
+	t.Parallel()
 	f := newFixture(t)
 	for code, want := range map[string]struct {
 		exit   int
@@ -118,6 +122,7 @@ func TestEnding_ExitCodesAreTheScriptsOwn(t *testing.T) { // XC-6, XH-2
 }
 
 func TestEnding_TracebacksSpeakOfTheScript(t *testing.T) { // XH-1
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = func(_ context.Context, r tool.Request, _ map[string]any) tool.Result {
 		return scripttest.Failure(r, tool.ErrTypeTool, "it broke")
@@ -153,6 +158,7 @@ func TestEnding_TracebacksSpeakOfTheScript(t *testing.T) { // XH-1
 }
 
 func TestEnding_Hints(t *testing.T) { // XH-3, XM-7
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"], f.Tools["read_file"] = echo, echo
 	f.vars()["STRIPE_API_KEY"] = "x"
@@ -187,6 +193,7 @@ func TestEnding_Hints(t *testing.T) { // XH-3, XM-7
 }
 
 func TestEnding_SilentSuccessIsToldPlainly(t *testing.T) { // XO-6
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = echo
 	for code, want := range map[string][]string{
@@ -208,6 +215,7 @@ func TestEnding_SilentSuccessIsToldPlainly(t *testing.T) { // XO-6
 }
 
 func TestEnding_ThirdTimeIsTold(t *testing.T) { // XO-7
+	t.Parallel()
 	f := newFixture(t)
 	for i := range 4 {
 		rep := f.run("print('same')")
@@ -221,6 +229,7 @@ func TestEnding_ThirdTimeIsTold(t *testing.T) { // XO-7
 }
 
 func TestEnding_OutputIsFiltered(t *testing.T) { // XO-4, XO-8, XR-2
+	t.Parallel()
 	f := newFixture(t)
 	secrets := &secret.Set{}
 	secrets.Add("MY_SECRET", "hunter2hunter2")
@@ -239,6 +248,7 @@ print(os.environ["HERMES_RPC_COOKIE"][:4] != "")
 }
 
 func TestEnding_TokenIsNeverShown(t *testing.T) { // XR-2
+	t.Parallel()
 	f := newFixture(t)
 	rep := f.run("import os\nc = os.environ['HERMES_RPC_COOKIE']\nprint('a', c, 'b')\nprint(repr(os.environ))\nraise ValueError(c)")
 	for _, word := range strings.FieldsFunc(rep.Output+" "+rep.Error, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }) {
@@ -271,6 +281,7 @@ func (w *waiting) say(open int) {
 }
 
 func TestEnding_ClockStandsStillWhileAPersonIsAsked(t *testing.T) { // XA-6, XL-1
+	t.Parallel()
 	f := newFixture(t)
 	clock := f.withClock()
 	w := &waiting{}
@@ -294,6 +305,7 @@ func TestEnding_ClockStandsStillWhileAPersonIsAsked(t *testing.T) { // XA-6, XL-
 }
 
 func TestEnding_StandstillIsBounded(t *testing.T) { // XA-6
+	t.Parallel()
 	f := newFixture(t)
 	f.config.MaxApprovalWait = 100 * time.Second
 	clock := f.withClock()
@@ -316,6 +328,7 @@ func TestEnding_StandstillIsBounded(t *testing.T) { // XA-6
 }
 
 func TestEnding_DeniedCommandIsNotAskedAgain(t *testing.T) { // XA-5
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = func(_ context.Context, r tool.Request, args map[string]any) tool.Result {
 		if args["command"] == "rm" {
@@ -336,6 +349,7 @@ for r in (terminal("rm"), terminal("rm", timeout=5), terminal("ls"), terminal("r
 }
 
 func TestEnding_OriginTellsTheLine(t *testing.T) { // XA-5
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = func(_ context.Context, r tool.Request, args map[string]any) tool.Result {
 		o, ok := f.runner.Origin(r.ID)
@@ -351,6 +365,7 @@ func TestEnding_OriginTellsTheLine(t *testing.T) { // XA-5
 }
 
 func TestEnding_AttacksHarmOnlyTheirOwnResult(t *testing.T) { // XV-2, XL-5, XL-6
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = echo
 	f.config.Timeout = 20 * time.Second
@@ -381,6 +396,7 @@ func TestEnding_AttacksHarmOnlyTheirOwnResult(t *testing.T) { // XV-2, XL-5, XL-
 }
 
 func TestEnding_RecordedConversationIsOfNoUseLater(t *testing.T) { // XR-2
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = echo
 	rep := f.run(rawClient + "print(call('terminal', {'command': 'x'})['result']['output'])\nopen('old', 'w').write(os.environ['HERMES_RPC_COOKIE'])")
@@ -427,6 +443,7 @@ func descriptors(t *testing.T) int {
 }
 
 func TestEnding_LinesAreToldAsTheyCome(t *testing.T) { // XL-8
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = func(_ context.Context, r tool.Request, _ map[string]any) tool.Result {
 		deadline := time.Now().Add(5 * time.Second)
@@ -447,6 +464,7 @@ type broken struct{ environment.Environment }
 func (broken) Run(context.Context, environment.Command) (environment.Result, error) { panic("broken") }
 
 func TestEnding_PanicIsAReportAndLeavesNothing(t *testing.T) { // XC-4
+	t.Parallel()
 	f := newFixture(t)
 	f.Environment = broken{f.Environment}
 	rep := f.run("print(1)")

@@ -72,6 +72,7 @@ func (f *fixture) withFiles() {
 }
 
 func TestExample_Pipeline(t *testing.T) { // XC-3
+	t.Parallel()
 	f := newFixture(t)
 	f.withFiles()
 	f.write("a.yaml", "database: "+strings.Repeat("x", 300))
@@ -88,6 +89,7 @@ func TestExample_Pipeline(t *testing.T) { // XC-3
 }
 
 func TestExample_Refactoring(t *testing.T) { // XC-3, XT-2
+	t.Parallel()
 	f := newFixture(t)
 	f.withFiles()
 	f.write("src/a.py", "old_api_call(1)\n")
@@ -100,6 +102,7 @@ func TestExample_Refactoring(t *testing.T) { // XC-3, XT-2
 }
 
 func TestExample_BuildAndTest(t *testing.T) { // XC-3
+	t.Parallel()
 	f := newFixture(t)
 	f.withFiles()
 	f.Tools["terminal"] = func(ctx context.Context, r tool.Request, args map[string]any) tool.Result {
@@ -121,6 +124,7 @@ func TestExample_BuildAndTest(t *testing.T) { // XC-3
 }
 
 func TestExample_ResearchNamesWhatIsNotAvailable(t *testing.T) { // XC-3
+	t.Parallel()
 	f := newFixture(t)
 	f.withFiles()
 	f.Missing = map[string]string{"web_search": "this build has no web tools"}
@@ -145,6 +149,7 @@ func (f *fixture) withWeb() {
 }
 
 func TestExample_Research(t *testing.T) { // XC-3
+	t.Parallel()
 	f := newFixture(t)
 	f.withWeb()
 	rep := f.run(example(t, "research"))
@@ -155,6 +160,7 @@ func TestExample_Research(t *testing.T) { // XC-3
 }
 
 func TestExample_SketchEndsAtTheNameItNeverSets(t *testing.T) { // XC-3
+	t.Parallel()
 	f := newFixture(t)
 	f.withWeb()
 	rep := f.run(example(t, "sketch"))

@@ -91,6 +91,7 @@ func (f *fixture) withClock() *handClock {
 const timeoutText = "Script timed out after 300s and was killed."
 
 func TestLimits_TimeoutAtItsDefault(t *testing.T) { // XC-5, XL-2
+	t.Parallel()
 	f := newFixture(t)
 	clock := f.withClock()
 	started := make(chan struct{})
@@ -117,6 +118,7 @@ func TestLimits_TimeoutAtItsDefault(t *testing.T) { // XC-5, XL-2
 }
 
 func TestLimits_TimeoutConfiguredWithNothingPrinted(t *testing.T) { // XC-5
+	t.Parallel()
 	f := newFixture(t)
 	f.config.Timeout = 500 * time.Millisecond
 	rep := f.run("import time\ntime.sleep(60)")
@@ -130,6 +132,7 @@ func TestLimits_TimeoutConfiguredWithNothingPrinted(t *testing.T) { // XC-5
 }
 
 func TestLimits_TermThenGraceThenKill(t *testing.T) { // XL-2
+	t.Parallel()
 	f := newFixture(t)
 	clock := f.withClock()
 	f.config.KillGrace = time.Second
@@ -152,6 +155,7 @@ while True: time.sleep(0.01)
 }
 
 func TestLimits_BusyLoopIsKilled(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.config.Timeout = 300 * time.Millisecond
 	if rep := f.run("while True: pass"); rep.Status != script.StatusTimeout {
@@ -160,6 +164,7 @@ func TestLimits_BusyLoopIsKilled(t *testing.T) {
 }
 
 func TestLimits_Stdout(t *testing.T) { // XO-2, XC-5
+	t.Parallel()
 	for _, c := range []struct {
 		limit  int
 		notice string
@@ -200,6 +205,7 @@ func TestLimits_Stdout(t *testing.T) { // XO-2, XC-5
 }
 
 func TestLimits_LongOutputIsCountedExactlyInConstantMemory(t *testing.T) { // XO-5, XO-3
+	t.Parallel()
 	f := newFixture(t)
 	f.config.SpillMax = 100_000
 	rep := f.run(`
@@ -218,6 +224,7 @@ print("last")
 }
 
 func TestLimits_StderrOnFailure(t *testing.T) { // XO-1
+	t.Parallel()
 	f := newFixture(t)
 	for _, limit := range []int{f.config.MaxStderr, 1000} {
 		f.config.MaxStderr = limit
@@ -237,6 +244,7 @@ func TestLimits_StderrOnFailure(t *testing.T) { // XO-1
 }
 
 func TestLimits_ToolCalls(t *testing.T) { // XR-8, XR-9
+	t.Parallel()
 	for _, limit := range []int{50, 3, 0} {
 		f := newFixture(t)
 		var calls atomic.Int32
@@ -262,6 +270,7 @@ print(len(rs) - len(bad), all("limit of %d tool calls" in e for e in bad), "erro
 }
 
 func TestLimits_CallsBeforeTheDoorDoNotCount(t *testing.T) { // XR-8, XA-1, XA-3
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = echo
 	f.Missing = map[string]string{"web_search": "no search provider is configured"}
@@ -308,6 +317,7 @@ send({"v": 1, "token": os.environ["HERMES_RPC_COOKIE"]})
 `
 
 func TestLimits_BadConfigurationStartsNothing(t *testing.T) { // XC-9, XC-4
+	t.Parallel()
 	for name, c := range map[string]struct {
 		set  func(*script.Config)
 		want []string
@@ -332,6 +342,7 @@ func TestLimits_BadConfigurationStartsNothing(t *testing.T) { // XC-9, XC-4
 }
 
 func TestLimits_RunsBeyondTheLimitQueueInOrder(t *testing.T) { // XQ-2
+	t.Parallel()
 	f := newFixture(t)
 	f.config.MaxRuns = 2
 	var now, most atomic.Int32

@@ -39,6 +39,7 @@ func (f *fixture) environ() map[string]string {
 }
 
 func TestEnviron_EveryRuleInBothModes(t *testing.T) { // XE-1 to XE-6, XM-3
+	t.Parallel()
 	secrets := []string{"API_KEY", "my_token", "A_Secret_b", "DB_PASSWORD", "X_CREDENTIALS", "PASSWD", "OAUTH_STATE", "SENTRY_DSN", "SLACK_WEBHOOK_URL", "XAUTHORITY", "LC_KEYMAP", "XDG_TOKEN", "CONDA_AUTH"}
 	listed := []string{
 		"HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TERM", "SHELL", "NO_COLOR", "VIRTUAL_ENV", "HERMES_HOME", "HERMES_PROFILE",
@@ -93,6 +94,7 @@ func TestEnviron_EveryRuleInBothModes(t *testing.T) { // XE-1 to XE-6, XM-3
 }
 
 func TestEnviron_TwoSessionsSeeTheirOwnGrantsOnly(t *testing.T) { // XE-6
+	t.Parallel()
 	f, g := newFixture(t), newFixture(t)
 	f.Services, g.Services = append(f.Services, grants{"A_KEY"}), append(g.Services, grants{"B_KEY"})
 	for _, x := range []*fixture{f, g} {
@@ -105,6 +107,7 @@ func TestEnviron_TwoSessionsSeeTheirOwnGrantsOnly(t *testing.T) { // XE-6
 }
 
 func TestModes_PlaceAndInterpreterOnly(t *testing.T) { // XM-1, XM-2, XM-3, XS-3
+	t.Parallel()
 	f := newFixture(t)
 	f.write("data.txt", "project data")
 	f.write("my_project.py", "foo = 'foo'")
@@ -151,6 +154,7 @@ func (f *fixture) venv(name string) string {
 }
 
 func TestModes_ResolverFallbacks(t *testing.T) { // XM-1, XM-4, XM-5
+	t.Parallel()
 	const which = "import sys\nprint(sys.prefix)"
 	f := newFixture(t)
 	own := f.run(which).Output
@@ -202,6 +206,7 @@ func TestModes_ResolverFallbacks(t *testing.T) { // XM-1, XM-4, XM-5
 }
 
 func TestModes_DirectoryThatIsGoneIsTold(t *testing.T) { // XM-6
+	t.Parallel()
 	f := newFixture(t)
 	f.State.SetDir(environment.Path(filepath.Join(f.dir, "gone", "deeper")))
 	rep := f.run("import os\nprint(os.getcwd())")
@@ -211,6 +216,7 @@ func TestModes_DirectoryThatIsGoneIsTold(t *testing.T) { // XM-6
 }
 
 func TestModes_ArgumentsOfAPerson(t *testing.T) { // XC-8
+	t.Parallel()
 	f := newFixture(t)
 	const code = "import sys\nprint(sys.argv[1:], len(sys.argv), sys.stdin.read() == '')"
 	f.want("[] 1 True\n", code)
@@ -219,6 +225,7 @@ func TestModes_ArgumentsOfAPerson(t *testing.T) { // XC-8
 }
 
 func TestModes_ScriptIsARealFile(t *testing.T) { // XS-5
+	t.Parallel()
 	f := newFixture(t)
 	f.want("__main__ script.py True 6 <class '__main__.C'>\n", `
 import inspect, os, pickle
@@ -238,6 +245,7 @@ func (far) Info() environment.Info {
 }
 
 func TestModes_PlaceElsewhereRunsNothingHere(t *testing.T) { // XF-1
+	t.Parallel()
 	f := newFixture(t)
 	f.Environment = far{f.Environment}
 	if rep := f.run("open('made', 'w')"); rep.Status != script.StatusError || !strings.Contains(rep.Error, "far-away") {
@@ -246,6 +254,7 @@ func TestModes_PlaceElsewhereRunsNothingHere(t *testing.T) { // XF-1
 }
 
 func TestModes_RunsShareNothing(t *testing.T) { // XQ-3
+	t.Parallel()
 	f := newFixture(t)
 	f.config.MaxRuns = 20
 	f.Tools["terminal"] = echo
@@ -283,6 +292,7 @@ func TestModes_RunsShareNothing(t *testing.T) { // XQ-3
 }
 
 func TestEnviron_WithheldNamesAreTold(t *testing.T) { // XE-7
+	t.Parallel()
 	got := script.WithheldFrom(map[string]string{"B_KEY": "x", "A": "y", "PATH": "z", "C_TOKEN": "w"}, []string{"C_TOKEN"})
 	if len(got) != 2 || got[0] != (script.Withheld{Name: "A"}) || got[1] != (script.Withheld{Name: "B_KEY", Secret: true}) {
 		t.Errorf("got %+v", got)

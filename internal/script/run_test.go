@@ -96,11 +96,13 @@ func echo(_ context.Context, r tool.Request, args map[string]any) tool.Result {
 }
 
 func TestRun_PrintedOutputComesBack(t *testing.T) { // XC-2
+	t.Parallel()
 	f := newFixture(t)
 	f.want("1\n", "print(1)")
 }
 
 func TestRun_ToolCallsGoThroughTheHostAndReturnDicts(t *testing.T) { // XC-2, XR-10, XT-2
+	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = echo
 	rep := f.run("from hermes_tools import terminal\nr = terminal('hi', timeout=7)\nprint(r, 'error' in str(r))")
@@ -114,6 +116,7 @@ func TestRun_ToolCallsGoThroughTheHostAndReturnDicts(t *testing.T) { // XC-2, XR
 }
 
 func TestRun_NothingIsLeft(t *testing.T) { // XS-1, XL-11
+	t.Parallel()
 	f := newFixture(t)
 	f.want("x\n", "import os, tempfile\nopen(tempfile.mkstemp()[1], 'w').write('x')\nos.mkdir(os.environ['TMPDIR'] + '/d', 0)\nprint('x')")
 	left, err := filepath.Glob(filepath.Join(f.home, "run", "*", "*"))
@@ -128,6 +131,7 @@ func TestRun_NothingIsLeft(t *testing.T) { // XS-1, XL-11
 }
 
 func TestRun_InterpretersOfEveryVersionRunTheStub(t *testing.T) { // XT-13
+	t.Parallel()
 	home, _ := os.UserHomeDir()
 	found, _ := filepath.Glob(filepath.Join(home, ".pyenv", "versions", "3.*", "bin", "python3"))
 	for _, path := range append(found, "/usr/bin/python3") {
