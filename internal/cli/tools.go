@@ -79,12 +79,14 @@ func (a *app) show() func(dispatch.Progress) {
 	}
 }
 
-func (a *app) tools() *cobra.Command {
+func (a *app) tools(words []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tools", Short: "List, describe and call tools",
 		Example: "  hermes tools list\n  hermes tools call terminal '{\"command\": \"echo hi\"}'",
 	}
-	cmd.AddCommand(a.toolsList(), a.toolsSchema(), a.toolsCall(), a.toolsBatch())
+	offer(cmd, words[min(1, len(words)):], []verb{
+		{"list", a.toolsList}, {"schema", a.toolsSchema}, {"call", a.toolsCall}, {"batch", a.toolsBatch},
+	})
 	return cmd
 }
 
