@@ -67,6 +67,9 @@ func (r *Report) Outcome() tool.Outcome {
 		o.Status, o.Type = tool.StatusTimeout, tool.ErrTypeTimeout
 	case StatusInterrupted:
 		o.Status, o.Type = tool.StatusCancelled, tool.ErrTypeInterrupted
+		if r.InterruptCause == string(outOfTime) { // the call's own time, not the script's
+			o.Status, o.Type = tool.StatusTimeout, tool.ErrTypeTimeout
+		}
 	default:
 		o.Type = tool.ErrTypeTool
 	}

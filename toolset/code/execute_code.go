@@ -36,7 +36,8 @@ func newExecuteCode() executeCode {
 				"properties": map[string]any{
 					"code": map[string]any{"type": "string", "description": "The Python script. Print what you want to see."},
 				},
-				"required": []string{"code"},
+				"required":             []string{"code"},
+				"additionalProperties": false,
 			},
 		},
 		Check:     &tool.Check{Name: "python", Probe: true, Run: check},
