@@ -54,7 +54,7 @@ func (c *conn) serve() {
 	c.cancel(cause)
 	c.net.Close()
 	c.calls.Wait()
-	if err != nil && c.s.ctx.Err() == nil {
+	if err != nil && c.s.ctx.Err() == nil && c.s.faults.Add(1) <= faultsLogged {
 		c.s.o.Log.Warn("a connection of a script was closed", "reason", err)
 	}
 }
@@ -118,11 +118,22 @@ func (c *conn) next() (Request, error) {
 	if _, err := c.r.Peek(1); err != nil || !c.begin() {
 		return Request{}, io.EOF
 	}
-	frame, err := ReadFrame(c.r, c.s.o.MaxMessage)
+	n, err := readLen(c.r, c.s.o.MaxMessage)
 	if err != nil {
 		return Request{}, fmt.Errorf("read a request: %w", err)
 	}
-	req, err := ParseRequest(frame)
+	var held int64
+	if n >= bulkFrom {
+		held = int64(n)
+		if c.s.bulk.Acquire(c.ctx, held) != nil {
+			return Request{}, io.EOF
+		}
+	}
+	req, err := c.request(n)
+	if err != nil || req.Cancel != 0 {
+		c.s.bulk.Release(held)
+	}
+	req.held = held
 	if err != nil {
 		return Request{}, err
 	}
@@ -132,10 +143,19 @@ func (c *conn) next() (Request, error) {
 		return Request{}, nil
 	}
 	if req.ID <= c.lastID {
+		c.s.bulk.Release(held)
 		return Request{}, fmt.Errorf("%w: id %d came again or out of order", ErrMalformed, req.ID)
 	}
 	c.lastID = req.ID
 	return req, nil
+}
+
+func (c *conn) request(n int) (Request, error) {
+	frame, err := readBody(c.r, n)
+	if err != nil {
+		return Request{}, fmt.Errorf("read a request: %w", err)
+	}
+	return ParseRequest(frame)
 }
 
 func (c *conn) hello() error {
@@ -161,6 +181,7 @@ func (c *conn) hello() error {
 func (c *conn) handle(ctx context.Context, cancel context.CancelFunc, req Request) {
 	answer := c.answer(ctx, req)
 	<-c.s.places
+	c.s.bulk.Release(req.held)
 	cancelled := ctx.Err() != nil
 	c.mu.Lock()
 	delete(c.open, req.ID)

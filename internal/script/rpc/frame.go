@@ -28,18 +28,26 @@ var (
 // ReadFrame reads one frame of at most limit bytes. At the end of the input before a frame it returns io.EOF; inside of one
 // io.ErrUnexpectedEOF. Memory is taken as bytes arrive, so that a length alone costs nothing.
 func ReadFrame(r io.Reader, limit int) ([]byte, error) {
+	n, err := readLen(r, limit)
+	if err != nil {
+		return nil, err
+	}
+	return readBody(r, n)
+}
+
+func readLen(r io.Reader, limit int) (int, error) {
 	var head [headerLen]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, err
+		return 0, err
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n == 0 {
-		return nil, fmt.Errorf("%w: an empty frame", ErrMalformed)
+		return 0, fmt.Errorf("%w: an empty frame", ErrMalformed)
 	}
 	if uint64(n) > uint64(max(limit, 0)) {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, n, limit)
+		return 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, n, limit)
 	}
-	return readBody(r, int(n))
+	return int(n), nil
 }
 
 // trusted is how many announced bytes are believed before they have come.
@@ -80,6 +88,7 @@ type Request struct {
 	Line int // of the script that calls, 0 = unknown
 	// Cancel is the id of a call to give up; the other members are unset then.
 	Cancel uint64
+	held   int64 // of the server's allowance for long requests
 }
 
 // maxID keeps ids exact in every JSON reader.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -414,5 +415,45 @@ func BenchmarkParseRequest(b *testing.B) {
 		if _, err := ParseRequest(body); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestServer_LongRequestsAreHeldWithinBounds(t *testing.T) { // XR-7
+	s := start(t, echo, Options{MaxMessage: 1 << 20})
+	var halves []*client
+	for range bulkMessages {
+		c := dial(t, s, s.Token())
+		c.Write(binary.BigEndian.AppendUint32(nil, 1<<20)) //nolint:errcheck // the body never comes
+		halves = append(halves, c)
+	}
+	long, small := dial(t, s, s.Token()), dial(t, s, s.Token())
+	args := fmt.Sprintf(`{"a":%q}`, strings.Repeat("x", 900_000))
+	go long.send(`{"id":1,"tool":"x","args":` + args + `}`)
+	small.send(`{"id":1,"tool":"x","args":{}}`)
+	small.receive()
+	for s.bulk.TryAcquire(1) { // until the half requests are held
+		s.bulk.Release(1)
+		time.Sleep(time.Millisecond)
+	}
+	for _, c := range halves {
+		c.Close()
+	}
+	if got := long.receive(); got != `{"id":1,"result":`+args+`}` {
+		t.Errorf("got %.60s", got)
+	}
+	if !s.bulk.TryAcquire(bulkMessages << 20) {
+		t.Error("something is still held")
+	}
+}
+
+func TestServer_BadConnectionsDoNotFillTheLog(t *testing.T) { // XR-2
+	var log bytes.Buffer
+	s := start(t, echo, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for range 3 * faultsLogged {
+		dial(t, s, "wrong").closed()
+	}
+	s.Close()
+	if n := strings.Count(log.String(), "\n"); n != faultsLogged+1 || strings.Contains(log.String(), s.Token()) {
+		t.Errorf("%d lines:\n%s", n, log.String())
 	}
 }

@@ -10,7 +10,10 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -35,6 +38,14 @@ const (
 	DefaultConnections = 256
 	DefaultMaxMessage  = 64 << 20
 	defaultHelloWait   = 10 * time.Second
+)
+
+const (
+	// bulkMessages is how many requests of full length are held at a time; more wait unread. A script can't fill the memory of its
+	// parent with them.
+	bulkMessages = 2
+	bulkFrom     = 64 << 10 // bytes from which on a request counts as long
+	faultsLogged = 10       // of one run: a script can't fill the log either
 )
 
 func (o Options) filled() Options {
@@ -68,7 +79,9 @@ type Server struct {
 	handle Handler
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	places chan struct{} // one for each call that runs
+	places chan struct{}       // one for each call that runs
+	bulk   *semaphore.Weighted // bytes of long requests, from their arrival to their answer
+	faults atomic.Int32        // connections closed for what they sent
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex
@@ -90,6 +103,7 @@ func Listen(ctx context.Context, path string, h Handler, o Options) (*Server, er
 	s := &Server{o: o, token: o.Token, ln: ln, handle: h, conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.places = make(chan struct{}, s.o.Parallel)
+	s.bulk = semaphore.NewWeighted(bulkMessages * int64(s.o.MaxMessage))
 	s.wg.Go(s.accept)
 	s.wg.Go(s.relieve)
 	return s, nil
@@ -115,6 +129,9 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
+	if n := s.faults.Swap(0); n > faultsLogged {
+		s.o.Log.Warn("more connections of a script were closed", "all", n)
+	}
 }
 
 func (s *Server) accept() {
