@@ -285,7 +285,7 @@ func (r *run) say(text string) {
 
 // environ builds the variables of the child.
 func (r *run) environ() error {
-	vars := map[string]string{}
+	var vars map[string]string
 	if r.c.Environ != nil {
 		vars = variables(r.c.Environ)
 	} else {

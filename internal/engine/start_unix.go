@@ -68,7 +68,11 @@ func (r *run) program() error {
 			return err
 		}
 	}
-	if len(r.c.Script) >= argScript {
+	text := ""
+	if len(r.c.Script) < argScript {
+		text = w.text(r.c.Script)
+	}
+	if len(r.c.Script) >= argScript || len(text) >= longestString { // as a word of the shell a text of quotes is much longer
 		if w.script, err = feed(r.c.Script); err != nil {
 			return err
 		}
@@ -82,7 +86,10 @@ func (r *run) program() error {
 		r.env = append(r.env, x.Name+"="+strconv.Itoa(len(files)-1))
 	}
 	r.files = files
-	r.path, r.argv = r.e.shell, []string{r.e.shell, "-c", w.text(r.c.Script)}
+	if text == "" || w.script != 0 {
+		text = w.text(r.c.Script)
+	}
+	r.path, r.argv = r.e.shell, []string{r.e.shell, "-c", text}
 	if len(r.c.Argv) > 0 {
 		r.path, r.argv = "", r.c.Argv
 		if w.limits != "" {

@@ -68,16 +68,17 @@ type wrapping struct {
 // text gives the program for -c. All of it stands on the script's first line, so that line numbers in messages are the script's.
 func (w wrapping) text(script string) string {
 	var s strings.Builder
-	s.WriteString(w.limits)
-	if w.carry {
-		switch {
-		case w.bash && !w.posix && ownTrap.MatchString(script):
-			s.WriteString(bashMove + bashTrap + bashArm)
-		case w.bash:
-			s.WriteString(bashMove + bashArm)
-		default:
-			s.WriteString(shMove + shArm)
+	switch { // the pipe is moved before the limits, one of which may forbid its number
+	case w.carry && w.bash:
+		s.WriteString(bashMove + w.limits)
+		if !w.posix && ownTrap.MatchString(script) {
+			s.WriteString(bashTrap)
 		}
+		s.WriteString(bashArm)
+	case w.carry:
+		s.WriteString(shMove + w.limits + shArm)
+	default:
+		s.WriteString(w.limits)
 	}
 	if w.login != 0 {
 		fd := strconv.Itoa(w.login)

@@ -94,7 +94,7 @@ func (s *snapshot) makeScope(req Request) *Scope {
 		sc.enabled = s.platformSets(req.Platform)
 	}
 	sc.disabled = slices.Concat(req.Disabled, s.settings.Disabled)
-	on := map[string]choice{}
+	var on map[string]choice
 	if sc.enabled == nil {
 		on = sc.choose([]string{everything})
 	} else {

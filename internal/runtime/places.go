@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -102,5 +101,5 @@ func (r *Runtime) backend() (env.Backend, error) {
 	for _, b := range env.Backends() {
 		known = append(known, b.Name)
 	}
-	return env.Backend{}, &env.Error{Kind: env.ErrConfig, Op: "terminal.backend", Err: errors.New(fmt.Sprintf("%q is not one of %v", name, known))}
+	return env.Backend{}, &env.Error{Kind: env.ErrConfig, Op: "terminal.backend", Err: fmt.Errorf("%q is not one of %v", name, known)}
 }

@@ -34,8 +34,8 @@ func carrying(b *testing.B, dir, text string) {
 	_ = w.Close()
 	state, err := io.ReadAll(r)
 	_ = r.Close()
-	if err := cmd.Wait(); err != nil || len(state) == 0 {
-		b.Fatal(err, len(state))
+	if waited := cmd.Wait(); waited != nil || err != nil || len(state) == 0 {
+		b.Fatal(waited, err, len(state))
 	}
 }
 

@@ -223,8 +223,6 @@ func statFD(fd int) (environment.FileInfo, error) {
 	return infoOf(&st), nil
 }
 
-func statFile(f *os.File) (environment.FileInfo, error) { return statFD(int(f.Fd())) }
-
 func infoOf(st *unix.Stat_t) environment.FileInfo {
 	return environment.FileInfo{
 		Size: st.Size, Mode: fileMode(uint32(st.Mode)), UID: int(st.Uid), GID: int(st.Gid),

@@ -36,7 +36,6 @@ type Rung struct {
 	root   string  // cgroup v2 directory below which ours are made, "" = none
 	why    string  // why there are no cgroups
 	strays *strays // set where this process is a subreaper
-	next   atomic.Uint64
 }
 
 // Detect chooses the rung. It is cheap, needs no root and leaves nothing behind.
