@@ -73,6 +73,16 @@ func (r *Rotating) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Ready reports whether a line can be appended now, as far as opening the file tells.
+func (r *Rotating) Ready() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.prepare(1); err != nil {
+		return fmt.Errorf("append to %s: %w", r.Path, err)
+	}
+	return nil
+}
+
 // Close closes the file. A later Write opens it again.
 func (r *Rotating) Close() error {
 	r.mu.Lock()

@@ -153,3 +153,22 @@ func BenchmarkPlainAppend(b *testing.B) { // what Rotating is measured against
 		f.Write(line)
 	}
 }
+
+// OBS-7: whether a line can be written is known before there is one.
+func TestRotating_ReadyTellsBeforehand(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "audit"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bad := &atomicfile.Rotating{Path: filepath.Join(dir, "audit", "calls.jsonl")}
+	if err := bad.Ready(); err == nil || !strings.Contains(err.Error(), "calls.jsonl") {
+		t.Errorf("below a file: %v", err)
+	}
+	good := &atomicfile.Rotating{Path: filepath.Join(dir, "log", "calls.jsonl")}
+	if err := good.Ready(); err != nil {
+		t.Error(err)
+	}
+	if err := good.Close(); err != nil {
+		t.Error(err)
+	}
+}

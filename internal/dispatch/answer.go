@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hermes-runtime/hermes/internal/textcap"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -77,10 +78,13 @@ func (f *flight) leave(ctx context.Context) {
 	if f.hooked && !f.door.hooks.Empty() {
 		f.tellHooks(ctx)
 	}
+	if f.host.spills.Load() {
+		f.result.Spill = ownSpill(f.result.JSON)
+	}
 	if f.request.Unbounded || f.entry == nil || f.entry.Spec.Unspilled {
 		return
 	}
-	f.result.JSON, f.result.Spill = fit(ctx, f.session, f.call.ID, f.result.JSON, f.budget())
+	f.result.JSON, f.result.Spill = fitter{f.session, f.call.ID, f.result.Spill}.fit(ctx, f.result.JSON, f.budget())
 }
 
 func (f *flight) budget() int {
@@ -116,6 +120,9 @@ func (f *flight) account(span Span) {
 	if r.Asked == "" && f.entry == nil {
 		r.Asked = f.request.Name
 	}
+	if d.redactor != nil {
+		d.redactRecord(r)
+	}
 	if s := f.result.Spill; s != nil {
 		r.Spilled, r.SpillPath = s.Chars, s.Path
 	}
@@ -126,11 +133,23 @@ func (f *flight) account(span Span) {
 		d.writeAudit(r)
 	}
 	if d.metrics != nil {
-		d.metrics(r)
+		d.observe("metrics", func() { d.metrics(r) })
 	}
 	if span != nil {
 		r.Result = f.result.JSON
-		span.End(r)
+		d.observe("trace", func() { span.End(r) })
+	}
+}
+
+// redactRecord takes secrets out of what the model and hooks wrote.
+func (d *Door) redactRecord(r *Record) {
+	if r.Asked != "" {
+		r.Asked = d.redactor.All(textcap.Head(r.Asked, maxAuditArgs, "…"))
+	}
+	for i := range r.Hooks {
+		if n := &r.Hooks[i]; n.Error != "" {
+			n.Error = d.redactor.All(textcap.Head(n.Error, maxAuditArgs, "…"))
+		}
 	}
 }
 
@@ -143,10 +162,32 @@ func (d *Door) redactArgs(c *tool.Call) string {
 	if d.redactor == nil {
 		return text
 	}
-	if len(text) > 4*maxAuditArgs { // what is cut off anyway needs no look; a margin for secrets that straddle the cut
-		text = text[:4*maxAuditArgs]
+	if most := utf8.UTFMax*maxAuditArgs + auditMargin; len(text) > most { // what is cut off anyway needs no look
+		text = text[:most]
 	}
 	return d.redactor.All(text)
+}
+
+// auditable reports whether a line can be written now, as far as that can be told beforehand.
+func (d *Door) auditable() bool {
+	switch a := d.audit.(type) {
+	case nil:
+		return false
+	case interface{ Ready() error }:
+		err := a.Ready()
+		d.auditState(err)
+		return err == nil
+	}
+	return !d.auditFailed.Load()
+}
+
+// auditState tells of a failure once, until it is over.
+func (d *Door) auditState(err error) {
+	if err != nil && d.auditFailed.CompareAndSwap(false, true) {
+		d.log.Warn("the audit of calls can't be written", "error", err)
+	} else if err == nil {
+		d.auditFailed.Store(false)
+	}
 }
 
 func (d *Door) writeAudit(r *Record) {
@@ -154,9 +195,5 @@ func (d *Door) writeAudit(r *Record) {
 	*buf = r.line((*buf)[:0])
 	_, err := d.audit.Write(*buf)
 	lines.Put(buf)
-	if err != nil && d.auditFailed.CompareAndSwap(false, true) {
-		d.log.Warn("the audit of calls can't be written", "error", err)
-	} else if err == nil {
-		d.auditFailed.Store(false)
-	}
+	d.auditState(err)
 }

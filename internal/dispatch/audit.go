@@ -10,8 +10,11 @@ import (
 	"github.com/hermes-runtime/hermes/internal/textcap"
 )
 
-// maxAuditArgs bounds what a line holds of the arguments, in characters.
-const maxAuditArgs = 2000
+const (
+	maxAuditArgs = 2000     // what a line holds of the arguments, in characters
+	maxAuditName = 200      // and of a name or id that somebody outside made up
+	auditMargin  = 16 << 10 // bytes behind the cut that are looked at for a secret which straddles it
+)
 
 // Record is what the audit and the observers are told of a call that ended.
 type Record struct {
@@ -33,7 +36,6 @@ type Record struct {
 	Rules       []string
 	Status      string
 	ErrorType   string
-	Message     string
 	Duration    time.Duration
 	Queued      time.Duration
 	ResultChars int
@@ -53,10 +55,10 @@ func (r *Record) line(dst []byte) []byte {
 	w.dst = append(w.dst, '"')
 	w.text("session", r.Session)
 	w.text("task", r.Task)
-	w.text("call", r.Call)
-	w.text("parent", r.Parent)
+	w.text("call", textcap.Head(r.Call, maxAuditName, "…"))
+	w.text("parent", textcap.Head(r.Parent, maxAuditName, "…"))
 	w.text("caller", r.Caller)
-	w.text("asked", r.Asked)
+	w.text("asked", textcap.Head(r.Asked, maxAuditName, "…"))
 	w.text("tool", r.Name)
 	w.text("args", textcap.Head(r.Args, maxAuditArgs, "…"))
 	w.json("repairs", r.Repairs, len(r.Repairs))

@@ -57,7 +57,7 @@ type jobState int
 const (
 	waiting jobState = iota
 	running
-	paused // a hook changed its arguments: it goes on when nothing else runs
+	paused // a hook changed its arguments: it goes on when every earlier call has ended and nothing else runs
 	ended
 )
 
@@ -168,13 +168,14 @@ func (b *batch) next(ctx context.Context, start func(*job)) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	left := false
-	active, held := 0, false
+	active := 0
 	for _, j := range b.jobs {
 		active += btoi(j.state == running)
-		held = held || j.state == paused
 	}
+	held := false // by a paused call: those behind it wait
 	for _, j := range b.jobs {
 		if j.state != waiting {
+			held = held || j.state == paused
 			continue
 		}
 		switch {
@@ -217,25 +218,28 @@ func (b *batch) run(ctx context.Context, j *job) {
 	b.mu.Unlock()
 }
 
-// alone waits until no other call of the batch runs and none of the paused ones comes first; until it ends, no other starts.
-// A call whose arguments a hook has changed touches what nobody planned for.
+// alone waits until every earlier call of the batch has ended and none of the later ones runs; until it ends, none of those starts.
+// A call whose arguments a hook has changed touches what nobody planned for. One that was given up while its hook thought holds
+// nobody up.
 func (b *batch) alone(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	j.state = paused
+	if j.state == ended {
+		return
+	}
+	j.state = paused // until it ends
 	b.changed.Broadcast()
-	for !b.mayGoOn(j) {
+	for j.state != ended && !b.mayGoOn(j) {
 		b.changed.Wait()
 	}
 }
 
 func (b *batch) mayGoOn(j *job) bool {
 	for _, o := range b.jobs {
-		if o.state == running || o.state == paused && o.index < j.index {
+		if o.state == running || o.index < j.index && o.state != ended {
 			return false
 		}
 	}
-	// It stays paused while it runs, so that nothing else starts.
 	return true
 }
 

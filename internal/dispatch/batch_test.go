@@ -260,6 +260,51 @@ func TestBatch_ChangedArgumentsRunAlone(t *testing.T) {
 	})
 }
 
+// BAT-1: a call whose arguments a hook changed waits for every earlier call, those that have not started included.
+func TestBatch_ChangedArgumentsWaitForAllEarlierCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJournal()
+		b := newBed(t, Config{}, j.tool("edit", tool.PathScoped, pathOf(true)))
+		b.hooks.Add(hook.Hook{PreToolCall: func(_ context.Context, c hook.Call) (hook.Verdict, error) {
+			if strings.Contains(string(c.Args), "change") {
+				return hook.Verdict{Args: json.RawMessage(`{"path":"1"}`)}, nil
+			}
+			return hook.Verdict{}, nil
+		}})
+		b.door.CallBatch(context.Background(), b.placed(), []tool.Request{
+			request("a", "edit", "1"), request("b", "edit", "1"), request("c", "edit", "change"),
+		})
+		for _, pair := range [][2]string{{"a", "b"}, {"b", "c"}} {
+			if x, y := j.spans[pair[0]], j.spans[pair[1]]; y[0] < x[1] {
+				t.Errorf("%s (%v) did not wait for %s (%v)", pair[1], y, pair[0], x)
+			}
+		}
+	})
+}
+
+// HK-7: a hook that comes back with other arguments after its call was given up holds nobody up.
+func TestBatch_LateHookHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJournal()
+		b := newBed(t, Config{MaxParallelCalls: 2}, j.tool("look", tool.Exclusive, nil))
+		b.hooks.Add(hook.Hook{PreToolCall: func(_ context.Context, c hook.Call) (hook.Verdict, error) {
+			if c.ToolCallID != "late" {
+				return hook.Verdict{}, nil
+			}
+			time.Sleep(20 * time.Second)
+			return hook.Verdict{Args: json.RawMessage(`{"path":"x"}`)}, nil
+		}})
+		calls := []tool.Request{request("late", "look", "1")}
+		for i := range 12 { // they run for a second each, so some still wait when the hook returns
+			calls = append(calls, request(fmt.Sprint(i), "look", "1"))
+		}
+		rs := b.door.CallBatch(context.Background(), b.placed(), calls)
+		if rs[0].Status != tool.StatusBlocked || rs[12].Status != tool.StatusOK || j.runs != 12 {
+			t.Errorf("%s, %s, %d ran", rs[0].JSON, rs[12].JSON, j.runs)
+		}
+	})
+}
+
 // HK-7: a hook that hangs and ignores its context costs its call, not the runtime.
 func TestHooks_HangingHookBlocksItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -277,6 +322,39 @@ func TestHooks_HangingHookBlocksItsCall(t *testing.T) {
 		time.Sleep(time.Minute)
 		if ran.Load() {
 			t.Error("the call ran although it was answered as blocked")
+		}
+	})
+}
+
+// DSP-9: while a call waits for a person, the time of the calls that it is made in stands still too, however deep.
+func TestClock_OuterCallsStandStillToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := func(name string, async bool) tool.Spec {
+			return tool.Spec{Name: name, Toolset: "test", Timeout: 5 * time.Second, Async: async}
+		}
+		through := func(next string) func(ctx context.Context, c *tool.Call, _ struct{}) (any, error) {
+			return func(ctx context.Context, c *tool.Call, _ struct{}) (any, error) {
+				return c.Host.Invoke(ctx, tool.Request{Name: next}).JSON, nil
+			}
+		}
+		b := newBed(t, Config{AsyncIdle: 3 * time.Second, AsyncMax: 4 * time.Second},
+			tool.Func(spec("outer", true), through("middle")), tool.Func(spec("middle", false), through("asks")),
+			simple("asks", func(ctx context.Context, c *tool.Call) (any, error) {
+				resume := c.Host.(*host).flight.pause()
+				time.Sleep(time.Hour)
+				resume()
+				time.Sleep(2 * time.Second)
+				return "answered", ctx.Err()
+			}))
+		if r := b.call(t, "outer", `{}`); r.Status != tool.StatusOK || !strings.Contains(r.JSON, "answered") {
+			t.Errorf("got %s", r.JSON)
+		}
+		b = newBed(t, Config{}, tool.Func(spec("outer", false), through("late")), simple("late", func(ctx context.Context, _ *tool.Call) (any, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+		if r := b.call(t, "outer", `{}`); !strings.Contains(r.JSON, "5s") || !strings.Contains(r.JSON, "timeout of outer") {
+			t.Errorf("without a person the limit holds: got %s", r.JSON)
 		}
 	})
 }

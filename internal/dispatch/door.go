@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -156,10 +157,22 @@ type flight struct {
 	begun   time.Time
 	clock   *clock
 	host    host
+	learned learned
 	ticket  ticket
 	watch   hookWatch
 	alone   func() // waits until nothing else of the batch runs; nil outside a batch
 	limits  asyncLimits
+}
+
+// learned guards what the steps from the start of a call find out, which a call that is given up meanwhile has to tell as well:
+// arguments, hooks, the decision about it.
+type learned struct{ mu sync.Mutex }
+
+// note changes what is learned.
+func (f *flight) note(change func()) {
+	f.learned.mu.Lock()
+	defer f.learned.mu.Unlock()
+	change()
 }
 
 // step is one thing that happens to a call. It may answer the call, which ends the row.
@@ -227,14 +240,14 @@ func (f *flight) through(ctx context.Context, steps []step) {
 // perform takes the steps from the start of the call to its handler's answer, on a goroutine that can be left behind: whatever a
 // hook or a handler does, the call is answered. It returns the flight that holds the answer.
 func (f *flight) perform(ctx context.Context) *flight {
-	spare := f.call // as it was before anybody could change it
+	spare := f.call // as it was before a handler could change it
 	finished := f.door.crew.run(ctx, f)
 	if f.await(ctx, finished) {
 		return f
 	}
 	left := &flight{door: f.door, session: f.session, request: f.request, entry: f.entry, call: spare}
 	left.host.flight = left
-	left.record.Trace = f.record.Trace
+	f.note(func() { left.record, left.hooked, left.call.Args = f.record, f.hooked, f.call.Args })
 	left.result.Duration = time.Since(f.begun)
 	f.abandon(finished)
 	left.cutOff(ctx)
@@ -253,14 +266,26 @@ func (f *flight) safely(do func()) {
 }
 
 // trace begins the span of the call. It costs nothing where nobody traces.
-func (f *flight) trace(ctx *context.Context) Span {
+func (f *flight) trace(ctx *context.Context) (span Span) {
 	if f.door.tracer == nil {
 		return nil
 	}
-	var span Span
-	*ctx, span = f.door.tracer.Begin(*ctx, f.call.Name, f.call.ID, f.call.Session)
-	f.record.Trace = span.TraceID()
+	f.door.observe("trace", func() {
+		begun, s := f.door.tracer.Begin(*ctx, f.call.Name, f.call.ID, f.call.Session)
+		f.record.Trace = s.TraceID()
+		*ctx, span = begun, s
+	})
 	return span
+}
+
+// observe keeps the panic of an observer away from the call.
+func (d *Door) observe(what string, do func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			d.log.Warn("an observer panicked", "observer", what, "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	do()
 }
 
 func (d *Door) unspilled(name string) bool {

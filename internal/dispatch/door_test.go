@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -99,6 +100,7 @@ type memorySpill struct {
 	mu    sync.Mutex
 	files map[string]string
 	err   error
+	opens bool
 }
 
 func (m *memorySpill) SpillText(_ context.Context, call, text string) (string, error) {
@@ -111,7 +113,27 @@ func (m *memorySpill) SpillText(_ context.Context, call, text string) (string, e
 	return "/spill/" + call, nil
 }
 
-func (m *memorySpill) Open(context.Context, string) (tool.SpillFile, error) { return nil, errNoSpill }
+func (m *memorySpill) Open(_ context.Context, call string) (tool.SpillFile, error) {
+	if !m.opens {
+		return nil, errNoSpill
+	}
+	return &memoryFile{spill: m, path: "/spill/" + call}, nil
+}
+
+type memoryFile struct {
+	spill *memorySpill
+	path  string
+}
+
+func (f *memoryFile) Write(p []byte) (int, error) {
+	f.spill.mu.Lock()
+	defer f.spill.mu.Unlock()
+	f.spill.files[f.path] += string(p)
+	return len(p), nil
+}
+
+func (f *memoryFile) Close() error { return nil }
+func (f *memoryFile) Path() string { return f.path }
 
 // simple is a read-only tool that answers with what run gives.
 func simple(name string, run func(ctx context.Context, c *tool.Call) (any, error)) tool.Tool {
@@ -348,6 +370,31 @@ func TestDispatch_StragglerIsLeftBehind(t *testing.T) {
 	close(release)
 }
 
+// OBS-6, HK-1: a call that was given up is told to observers and audit with all that was known of it.
+func TestDispatch_StragglersCallIsToldWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Config{}, simple("deaf", func(context.Context, *tool.Call) (any, error) { time.Sleep(time.Minute); return 1, nil }))
+		told := make(chan hook.Done, 1)
+		b.hooks.Add(hook.Hook{Name: "h", PreToolCall: func(context.Context, hook.Call) (hook.Verdict, error) {
+			return hook.Verdict{Args: json.RawMessage(`{"n":7}`)}, nil
+		}, PostToolCall: func(_ context.Context, d hook.Done) error { told <- d; return nil }})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		r := b.door.Call(ctx, b.session(), tool.Request{ID: "c", Name: "Deaf", Arguments: json.RawMessage(`{"n":"5"}`)})
+		if d := <-told; d.Status != string(tool.StatusTimeout) || !strings.Contains(string(d.Args), "7") {
+			t.Errorf("the observer was told %+v", d)
+		}
+		line := b.audit.lines(t)[0]
+		if line["asked"] != "Deaf" || line["tool"] != "deaf" || line["hooks"] == nil || line["repairs"] == nil || !strings.Contains(line["args"].(string), "7") {
+			t.Errorf("audit %v", line)
+		}
+		if len(r.Repairs) == 0 {
+			t.Error("the repairs are lost")
+		}
+		time.Sleep(2 * time.Minute)
+	})
+}
+
 // DSP-9: a timeout names its limit, and waiting for a person doesn't count.
 func TestDispatch_TimeoutNamesItsLimit(t *testing.T) {
 	b := newBed(t, Config{}, simple("slow", func(ctx context.Context, _ *tool.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() }))
@@ -410,6 +457,35 @@ func TestFit_BatchSpillsTheLargestFirst(t *testing.T) {
 	}
 }
 
+// SIZ-6: what a tool keeps a file of is shortened too, and the file stays as it is.
+func TestFit_BatchKeepsTheFilesOfTools(t *testing.T) {
+	b := newBed(t, Config{TurnResultChars: 12_000}, simple("own", func(ctx context.Context, c *tool.Call) (any, error) {
+		f, err := c.Host.Spill(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_, _ = f.Write([]byte(strings.Repeat("the whole\n", 5000)))
+		return map[string]any{"exit_code": 3, "output": strings.Repeat("part\n", 1600),
+			"spilled": tool.Spill{Path: f.Path(), Chars: 50_000, Lines: 5000, Field: "output"}}, f.Close()
+	}))
+	b.spill.opens = true
+	rs := b.door.CallBatch(context.Background(), b.session(), []tool.Request{{ID: "1", Name: "own"}, {ID: "2", Name: "own", Arguments: json.RawMessage(`{"n":2}`)}})
+	if total := len(rs[0].JSON) + len(rs[1].JSON); total > 12_000 {
+		t.Errorf("%d characters", total)
+	}
+	r := rs[0]
+	if r.Spill == nil || r.Spill.Path != "/spill/1" || r.Spill.Chars != 50_000 || !strings.Contains(r.JSON, `"exit_code":3`) || strings.Count(r.JSON, `"spilled"`) != 1 ||
+		!strings.Contains(r.JSON, "of 50000 characters in 5000 lines") || !strings.Contains(r.JSON, "/spill/1: read on") {
+		t.Errorf("%+v: %s", r.Spill, r.JSON)
+	}
+	if got := b.spill.files["/spill/1"]; len(got) != 50_000 {
+		t.Errorf("the file of the tool holds %d bytes", len(got))
+	}
+	if line := b.audit.lines(t)[0]; line["spill"] == nil {
+		t.Errorf("the audit doesn't tell of the file: %v", line)
+	}
+}
+
 // ASY-1, ASY-2: an async handler is waited for; without progress it ends with the limit named.
 func TestAsync_WaitedForAndBounded(t *testing.T) {
 	spec := tool.Spec{Name: "later", Toolset: "test", Async: true}
@@ -461,6 +537,76 @@ func TestAudit_RequiredMeansNothingRunsUnrecorded(t *testing.T) {
 		t.Errorf("got %s", r.JSON)
 	}
 }
+
+// OBS-7: an audit that can tell is asked first, so that not even one call runs unrecorded; it may recover.
+func TestAudit_RequiredRefusesTheFirstCallToo(t *testing.T) {
+	ran := 0
+	b := newBed(t, Config{AuditRequired: true}, simple("x", func(context.Context, *tool.Call) (any, error) { ran++; return 1, nil }))
+	b.door.audit = unreadyAudit{}
+	if r := b.call(t, "x", `{}`); r.Status != tool.StatusBlocked || !strings.Contains(r.JSON, "audit") || ran != 0 {
+		t.Errorf("got %s, %d ran", r.JSON, ran)
+	}
+	b.door.audit = b.audit
+	_ = b.call(t, "x", `{}`) // a line is written again
+	if r := b.call(t, "x", `{}`); r.Status != tool.StatusOK {
+		t.Errorf("got %s", r.JSON)
+	}
+}
+
+// OBS-6, RED-1: names that a model made up are bounded and lose secrets, and so does what a hook's failure says.
+func TestAudit_InventionsAreBoundedAndRedacted(t *testing.T) {
+	b := newBed(t, Config{}, giving("x", 1))
+	b.hooks.Add(hook.Hook{OnError: hook.Open, PreToolCall: func(context.Context, hook.Call) (hook.Verdict, error) {
+		return hook.Verdict{}, errors.New("no access with open-sesame-1234")
+	}})
+	long := strings.Repeat("n", 1<<20)
+	for _, r := range []tool.Request{{ID: long, Name: "open-sesame-1234" + long}, {ID: "2", Name: "x"}} {
+		b.door.Call(context.Background(), b.session(), r)
+	}
+	for _, line := range strings.SplitAfter(b.audit.String(), "\n") {
+		if len(line) > 4000 || strings.Contains(line, "open-sesame") {
+			t.Errorf("%d bytes: %.300s", len(line), line)
+		}
+	}
+}
+
+// ERR-5: a panic of what observes calls changes nothing for them.
+func TestDispatch_PanicOfAnObserverStaysThere(t *testing.T) {
+	for _, at := range []string{"begin", "end", "metrics"} {
+		b := newBed(t, Config{}, giving("x", 1))
+		b.door.tracer, b.door.metrics = panics(at), func(*Record) {
+			if at == "metrics" {
+				panic(at)
+			}
+		}
+		rs := b.door.CallBatch(context.Background(), b.session(), []tool.Request{{ID: "1", Name: "x"}, {ID: "2", Name: "y"}})
+		if len(rs) != 2 || rs[0].Status != tool.StatusOK || rs[0].Name != "x" || rs[1].Type != tool.ErrTypeUnknownTool {
+			t.Errorf("%s: %+v", at, rs)
+		}
+	}
+}
+
+// panics is a tracer that panics at one point.
+type panics string
+
+func (p panics) Begin(ctx context.Context, _, _, _ string) (context.Context, Span) {
+	if p == "begin" {
+		panic(p)
+	}
+	return ctx, p
+}
+
+func (p panics) TraceID() string { return "t" }
+
+func (p panics) End(*Record) {
+	if p == "end" {
+		panic(p)
+	}
+}
+
+type unreadyAudit struct{ brokenAudit }
+
+func (unreadyAudit) Ready() error { return errors.New("read-only") }
 
 type brokenAudit struct{}
 

@@ -18,6 +18,7 @@ const DefaultMaxResult = 100_000
 const (
 	keptHead = 1000 // characters of a spilled text that stay in front
 	keptTail = 500  // and behind
+	shortest = keptHead + keptTail + 1000
 )
 
 // spillable are the members that may hold the excess of a result object.
@@ -28,16 +29,22 @@ type Spiller interface {
 	SpillText(ctx context.Context, call, text string) (path string, err error)
 }
 
+// fitter makes a result fit.
+type fitter struct {
+	spiller Spiller
+	call    string
+	had     *tool.Spill // a file that holds one member already, or more than the result does; nil = none
+}
+
 // fit keeps text within budget characters by moving the excess to a file.
-func fit(ctx context.Context, s Spiller, call, text string, budget int) (string, *tool.Spill) {
+func (t fitter) fit(ctx context.Context, text string, budget int) (string, *tool.Spill) {
 	if budget <= 0 {
 		budget = DefaultMaxResult
 	}
 	if len(text) <= budget || utf8.RuneCountInString(text) <= budget {
-		return text, nil
+		return text, t.had
 	}
-	all := members(text)
-	for _, m := range byLength(all) {
+	for _, m := range byLength(members(text)) {
 		rest := utf8.RuneCountInString(text) - utf8.RuneCountInString(m.value)
 		if rest+keptHead+keptTail > budget {
 			continue
@@ -46,12 +53,11 @@ func fit(ctx context.Context, s Spiller, call, text string, budget int) (string,
 		if json.Unmarshal([]byte(m.value), &whole) != nil {
 			continue
 		}
-		short, spill := shorten(ctx, s, call, whole)
-		spill.Field = m.key
+		short, spill := t.shorten(ctx, m.key, whole)
 		out := text[:m.start] + string(appendString(nil, short)) + text[m.end:]
 		return withMembers(out, map[string]any{"spilled": spill}), spill
 	}
-	short, spill := shorten(ctx, s, call, text)
+	short, spill := t.shorten(ctx, "", text)
 	out := map[string]any{"result": short, "spilled": spill}
 	if says, failed := saysError(text); failed {
 		out["error"] = textcap.Head(says, maxMessage, "…")
@@ -77,24 +83,49 @@ func byLength(all []member) []member {
 	return out
 }
 
-// shorten writes whole to a file and returns what stays of it, with a note between head and tail.
-func shorten(ctx context.Context, s Spiller, call, whole string) (string, *tool.Spill) {
+// shorten writes whole, which stands in a member or is the result, to a file and returns what stays of it, with a note between head
+// and tail. A member that a file is kept of is not written again: that file is the better one, and nothing takes its place.
+func (t fitter) shorten(ctx context.Context, field, whole string) (string, *tool.Spill) {
 	cut := textcap.Middle(whole, keptHead, keptTail)
-	spill := &tool.Spill{Chars: utf8.RuneCountInString(whole), Lines: textcap.Lines(whole)}
+	spill := &tool.Spill{Chars: utf8.RuneCountInString(whole), Lines: textcap.Lines(whole), Field: field}
+	var err error
+	switch {
+	case t.had == nil:
+		spill.Path, err = t.spiller.SpillText(ctx, t.call, whole)
+	case t.had.Field == field:
+		cut.OmittedChars += max(0, t.had.Chars-spill.Chars)
+		cut.OmittedLines += max(0, t.had.Lines-spill.Lines)
+		*spill = *t.had
+	default:
+		spill.Path, err = t.spiller.SpillText(ctx, t.call+"_result", whole)
+	}
 	var note strings.Builder
 	fmt.Fprintf(&note, "[hermes left out %d characters (%d lines) here, of %d characters in %d lines", cut.OmittedChars, cut.OmittedLines, spill.Chars, spill.Lines)
-	path, err := s.SpillText(ctx, call, whole)
 	if err != nil {
 		fmt.Fprintf(&note, "; the whole could not be kept: %v]", err)
 	} else {
-		spill.Path = path
-		fmt.Fprintf(&note, "; the whole is in %s: read on with read_file, path, offset and limit]", path)
+		fmt.Fprintf(&note, "; the whole is in %s: read on with read_file, path, offset and limit]", spill.Path)
 	}
 	head := strings.TrimSuffix(cut.Head, "\n")
 	return head + "\n" + note.String() + "\n" + strings.TrimPrefix(cut.Tail, "\n"), spill
 }
 
-// fitBatch spills the largest results that are still whole until all of them together fit into budget characters.
+// ownSpill reads what a result says of the file that its tool keeps.
+func ownSpill(text string) *tool.Spill {
+	for _, m := range members(text) {
+		if m.key != "spilled" {
+			continue
+		}
+		var s tool.Spill
+		if json.Unmarshal([]byte(m.value), &s) != nil || s.Path == "" {
+			return nil
+		}
+		return &s
+	}
+	return nil
+}
+
+// fitBatch shortens the largest results until all of them together fit into the budget of a turn.
 func (d *Door) fitBatch(ctx context.Context, s *Session, results []tool.Result) {
 	total := 0
 	for _, r := range results {
@@ -114,11 +145,11 @@ func (d *Door) fitBatch(ctx context.Context, s *Session, results []tool.Result) 
 		if total <= budget {
 			return
 		}
-		if r.Spill != nil || len(r.JSON) <= keptHead+keptTail || d.unspilled(r.Name) {
+		if len(r.JSON) <= shortest || d.unspilled(r.Name) {
 			continue
 		}
 		before := utf8.RuneCountInString(r.JSON)
-		r.JSON, r.Spill = fit(ctx, s, r.ID, r.JSON, keptHead+keptTail+1000)
+		r.JSON, r.Spill = fitter{s, r.ID, r.Spill}.fit(ctx, r.JSON, shortest)
 		total -= before - utf8.RuneCountInString(r.JSON)
 	}
 }

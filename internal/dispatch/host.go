@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/hermes-runtime/hermes/channel"
@@ -20,6 +22,7 @@ type Session struct {
 	Task   string
 	Turn   string
 	Parent string // id of the call that this session's calls are made in; "" = none
+	outer  *flight
 	Caller tool.Caller
 	Scope  func() *registry.Scope // the tools that may be called now; nil = all
 	// Dialect is the form in which the model was shown its tools; "" = their own schemas.
@@ -81,6 +84,7 @@ type Progress struct {
 type host struct {
 	flight *flight
 	report reporter
+	spills atomic.Bool // the tool keeps a file of its own
 }
 
 func (h *host) Service(t reflect.Type) any {
@@ -125,6 +129,7 @@ func (h *host) Ask(ctx context.Context, q channel.Question) (channel.Answer, err
 
 func (h *host) Approve(ctx context.Context, a tool.Action) (tool.Approval, error) {
 	d := h.flight.judge(ctx, a)
+	h.flight.recordVerdict(d)
 	if d.Refused {
 		return d.Approval, fmt.Errorf("not approved: %s", d.Approval.Text)
 	}
@@ -138,7 +143,7 @@ func (h *host) Progress(done, total float64, text string) {
 func (h *host) Invoke(ctx context.Context, r tool.Request) tool.Result {
 	f := h.flight
 	child := *f.session
-	child.Parent = f.call.ID
+	child.Parent, child.outer = f.call.ID, f
 	if caller, ok := tool.Lookup[nestedCaller](h); ok {
 		child.Caller = caller.NestedCaller(f.call.Name)
 	} else {
@@ -157,17 +162,28 @@ func (h *host) Spill(ctx context.Context) (tool.SpillFile, error) {
 	if h.flight.session.Spill == nil {
 		return nil, errNoSpill
 	}
+	h.spills.Store(true)
 	return h.flight.session.Spill.Open(ctx, h.flight.call.ID)
 }
 
-// pause stops the clocks of the call, and of the one that it is made in, while a person is waited for.
+// pause stops the clocks of the call, and of those that it is made in, while a person is waited for.
 func (f *flight) pause() (resume func()) {
-	waited := f.door.waits.begin(f.call.ID, f.call.Parent)
-	if f.clock == nil {
-		return waited
+	var ids []string
+	var resumes []func()
+	for at := f; at != nil; at = at.session.outer {
+		ids = append(ids, at.call.ID)
+		resumes = append(resumes, at.clock.pause(), at.limits.pause())
 	}
-	resumed := f.clock.pause()
-	return func() { resumed(); waited() }
+	if id := f.call.Parent; id != "" && !slices.Contains(ids, id) {
+		ids = append(ids, id)
+	}
+	waited := f.door.waits.begin(ids...)
+	return func() {
+		for _, r := range resumes {
+			r()
+		}
+		waited()
+	}
 }
 
 // reportEvery merges reports of one call that come closer together.

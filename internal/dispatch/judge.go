@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hermes-runtime/hermes/internal/approval"
@@ -107,8 +108,7 @@ func (f *flight) ruling(ctx context.Context, r approval.Request) verdict {
 
 // decide takes over a verdict: it refuses the call, or leaves a note for its result.
 func (f *flight) decide(v verdict) {
-	if len(v.Findings) > 0 || v.Refused {
-		f.record.Decision, f.record.Who, f.record.Rules = v.Approval.Outcome, v.Approval.Who, v.Approval.IDs
+	if f.recordVerdict(v) {
 		f.call.Approval = &v.Approval
 	}
 	if !v.Refused {
@@ -117,6 +117,22 @@ func (f *flight) decide(v verdict) {
 	f.refuse(tool.StatusDenied, tool.ErrTypeApprovalDenied, v.Approval.Text, map[string]any{
 		"status": "blocked", "approval": &v.Approval,
 	})
+}
+
+// recordVerdict has the audit tell of a verdict, and reports whether there was anything to decide.
+func (f *flight) recordVerdict(v verdict) bool {
+	if len(v.Findings) == 0 && !v.Refused {
+		return false
+	}
+	f.note(func() {
+		f.record.Decision, f.record.Who = v.Approval.Outcome, v.Approval.Who
+		for _, id := range v.Approval.IDs {
+			if !slices.Contains(f.record.Rules, id) {
+				f.record.Rules = append(slices.Clip(f.record.Rules), id)
+			}
+		}
+	})
+	return true
 }
 
 // askAbout has a person asked because a hook wants it.

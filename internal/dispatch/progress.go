@@ -51,15 +51,15 @@ func (r *reporter) end() {
 
 // asyncLimits ends an async handler that shows no progress, or takes too long. Zero watches nothing.
 type asyncLimits struct {
-	mu    sync.Mutex
-	idle  *time.Timer
-	all   *time.Timer
-	every time.Duration
+	mu   sync.Mutex
+	idle *clock
+	all  *clock
 }
 
 var (
 	errIdle = errors.New("no progress")
 	errLong = errors.New("too long in all")
+	errLate = errors.New("not ready in time")
 )
 
 // limitError is the cause of a context that a limit of ours ended. It is a timeout.
@@ -78,25 +78,31 @@ func (l *limitError) Unwrap() []error { return []error{l.err, context.DeadlineEx
 func (a *asyncLimits) watch(cancel context.CancelCauseFunc, c Config) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.every = c.AsyncIdle
-	a.idle = time.AfterFunc(c.AsyncIdle, func() { cancel(&limitError{errIdle, c.AsyncIdle, "runtime.async_idle_timeout"}) })
-	a.all = time.AfterFunc(c.AsyncMax, func() { cancel(&limitError{errLong, c.AsyncMax, "runtime.async_max"}) })
+	a.idle = startClock(cancel, &limitError{errIdle, c.AsyncIdle, "runtime.async_idle_timeout"})
+	a.all = startClock(cancel, &limitError{errLong, c.AsyncMax, "runtime.async_max"})
+}
+
+func (a *asyncLimits) clocks() (idle, all *clock) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.idle, a.all
 }
 
 // alive says that there was progress.
 func (a *asyncLimits) alive() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.idle != nil && a.idle.Stop() {
-		a.idle.Reset(a.every)
-	}
+	idle, _ := a.clocks()
+	idle.restart()
+}
+
+// pause stops both clocks until the function that it returns is called.
+func (a *asyncLimits) pause() (resume func()) {
+	idle, all := a.clocks()
+	goOn, goOnAll := idle.pause(), all.pause()
+	return func() { goOn(); goOnAll() }
 }
 
 func (a *asyncLimits) stop() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.idle != nil {
-		a.idle.Stop()
-		a.all.Stop()
-	}
+	idle, all := a.clocks()
+	idle.stop()
+	all.stop()
 }

@@ -51,7 +51,7 @@ func run(ctx context.Context, f *flight) {
 		f.cutOff(ctx)
 		return
 	}
-	f.clock = startClock(f.ticket.cancel, f.timeLimit())
+	f.startClock()
 	defer f.clock.stop()
 	if f.entry.Spec.Async {
 		f.limits.watch(f.ticket.cancel, f.door.config)
@@ -64,12 +64,15 @@ func run(ctx context.Context, f *flight) {
 	f.take(ctx, value, err)
 }
 
-func (f *flight) timeLimit() time.Duration {
+// startClock limits the time of the call, if it has a limit.
+func (f *flight) startClock() {
 	limit := f.entry.Spec.Timeout
 	if t := f.request.Timeout; t > 0 && (limit == 0 || t < limit) {
 		limit = t
 	}
-	return limit
+	if limit > 0 {
+		f.clock = startClock(f.ticket.cancel, &limitError{errLate, limit, "timeout of " + f.call.Name})
+	}
 }
 
 // await waits until the call is performed; after cancellation for the grace only.
@@ -151,19 +154,16 @@ func (f *flight) cutOff(ctx context.Context) {
 		return
 	}
 	if errors.Is(cause, context.DeadlineExceeded) {
-		f.failed(f.timeoutError(cause), tool.StatusTimeout, tool.ErrTypeTimeout)
+		f.failed(timeoutError(cause), tool.StatusTimeout, tool.ErrTypeTimeout)
 		return
 	}
 	text := fmt.Sprintf("%s was stopped: %s; what it had done so far is not undone", f.call.Name, why(ctx))
 	f.refuse(tool.StatusCancelled, tool.ErrTypeInterrupted, text, map[string]any{"status": "cancelled"})
 }
 
-func (f *flight) timeoutError(cause error) error {
+func timeoutError(cause error) error {
 	if l, ok := errors.AsType[*limitError](cause); ok {
 		return l
-	}
-	if limit := f.timeLimit(); limit > 0 {
-		return &limitError{errors.New("not ready in time"), limit, "timeout of " + f.call.Name}
 	}
 	return cause
 }

@@ -66,9 +66,9 @@ func askHooks(ctx context.Context, f *flight) {
 	if f.door.hooks.Empty() {
 		return
 	}
-	f.hooked = true
+	f.note(func() { f.hooked = true })
 	d := f.door.hooks.PreToolCall(ctx, f.hookCall(), &f.watch)
-	f.record.Hooks = d.Notes
+	f.note(func() { f.record.Hooks = d.Notes })
 	if d.Action == hook.Block {
 		f.refuse(tool.StatusBlocked, tool.ErrTypePluginBlock, d.Message, nil)
 		return
@@ -79,7 +79,7 @@ func askHooks(ctx context.Context, f *flight) {
 			f.invalid(err, "the arguments as hook \""+d.Changed+"\" changed them: ")
 			return
 		}
-		f.call.Args = p.JSON
+		f.note(func() { f.call.Args = p.JSON })
 		if f.alone != nil {
 			f.alone()
 		}
@@ -140,7 +140,7 @@ func (f *flight) refuseWith(r *tool.Refusal) {
 
 // reserveAudit refuses the call where a line must be written and none can be.
 func reserveAudit(_ context.Context, f *flight) {
-	if f.door.config.AuditRequired && (f.door.audit == nil || f.door.auditFailed.Load()) {
+	if f.door.config.AuditRequired && !f.door.auditable() {
 		f.refuse(tool.StatusBlocked, tool.ErrTypeInternal, "the audit of calls can't be written, and audit.required is set: nothing runs until it can", nil)
 	}
 }
