@@ -31,7 +31,7 @@ type Spec struct {
 	Untrusted   bool              // the result holds text written by outsiders
 	Aliases     map[string]string // other spelling of a parameter → declared name
 	Timeout     time.Duration     // ceiling for one call; 0 = none, or the tool has a timeout of its own
-	Unspilled   bool              // the tool keeps within its budget by itself; its result is never moved to a file
+	Unspilled   bool              // the tool keeps within its budget by itself; its result is never moved to a file, not even where a turn's results are too long together
 	Redact      Redaction
 }
 

@@ -72,7 +72,6 @@ func (terminal) Spec() tool.Spec {
 		Schema:      json.RawMessage(schema),
 		Check:       check,
 		Aliases:     map[string]string{"cmd": "command", "cwd": "workdir"},
-		Unspilled:   true, // the output is bounded while it is read
 		Redact:      tool.LooksSecret,
 	}
 }
@@ -125,7 +124,10 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	}
 	hooks.transform(ctx, r.Command, &a)
 	res := ended(c, r, a)
-	res.Note = sudo.finish(ctx, a.Place, a.Result)
+	res.Note = strings.Join(slices.DeleteFunc([]string{sudo.finish(ctx, a.Place, a.Result), a.VarsNote}, func(s string) bool { return s == "" }), "; ")
+	if a.ExitCode == nothingRan {
+		return tool.Outcome{Value: neverRan(res), Status: tool.StatusError, Type: tool.ErrTypeTool}, nil
+	}
 	return outcome(a.Reason, res), nil
 }
 
