@@ -124,10 +124,7 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	}
 	hooks.transform(ctx, r.Command, &a)
 	res := ended(c, r, a)
-	res.Note = strings.Join(slices.DeleteFunc([]string{sudo.finish(ctx, a.Place, a.Result), a.VarsNote}, func(s string) bool { return s == "" }), "; ")
-	if a.ExitCode == nothingRan {
-		return tool.Outcome{Value: neverRan(res), Status: tool.StatusError, Type: tool.ErrTypeTool}, nil
-	}
+	res.Note = sudo.finish(ctx, a.Place, a.Result)
 	return outcome(a.Reason, res), nil
 }
 
