@@ -475,3 +475,14 @@ func TestEnding_PanicIsAReportAndLeavesNothing(t *testing.T) { // XC-4
 		t.Errorf("left: %v", left)
 	}
 }
+
+func TestEnding_ClosedRunnerRunsNothing(t *testing.T) { // XC-4
+	t.Parallel()
+	f := newFixture(t)
+	if err := f.runner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rep := f.run("open('made', 'w')"); rep.Status != script.StatusInterrupted || rep.InterruptCause != "shutdown" {
+		t.Errorf("got %+v", rep)
+	}
+}

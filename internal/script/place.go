@@ -77,15 +77,15 @@ func (x *run) variables(ctx context.Context) (map[string]string, error) {
 }
 
 func (x *run) findPython(ctx context.Context) error {
-	vars, err := x.variables(ctx)
-	if err != nil {
+	var err error
+	if x.vars, err = x.variables(ctx); err != nil {
 		return err
 	}
 	tell := func(text string) { x.call.Host.Progress(0, 0, text) }
 	if x.mode == ModeStrict {
 		x.python, err = x.r.o.Resolver.Own(ctx, tell)
 	} else {
-		x.python, err = x.r.o.Resolver.Project(ctx, x.cfg.Python, vars, tell)
+		x.python, err = x.r.o.Resolver.Project(ctx, x.cfg.Python, x.vars, tell)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ type run struct {
 	mode     string
 	warnings []string
 	place    environment.Place
+	vars     map[string]string // of the session
 	python   python.Interpreter
 	dir      string // where the script starts
 	session  string // the session's directory
@@ -56,25 +58,32 @@ type run struct {
 }
 
 // Run runs the code of a call and reports what became of it. It always reports: what went wrong is in the report.
-func (r *Runner) Run(ctx context.Context, c *tool.Call, code string) (rep *Report) {
+func (r *Runner) Run(ctx context.Context, c *tool.Call, code string) *Report {
 	x := &run{r: r, call: c, began: r.o.Clock.Now()}
-	defer func() {
-		if p := recover(); p != nil {
-			r.o.Log.Error("running a script panicked", "panic", p, "call", c.ID)
-			x.clean()
-			rep = &Report{Status: StatusError, Error: "running the script failed inside Hermes; the log tells more"}
-			x.finish(rep)
-		}
-	}()
-	if !r.begin() {
-		return x.failed(ctx, errors.New("Hermes is shutting down"))
+	rep := &Report{}
+	if r.begin() {
+		defer r.runs.Done()
+		rep = x.guarded(ctx, code)
+		x.clean()
+	} else {
+		x.interrupted(rep, tool.Shutdown)
 	}
-	defer r.runs.Done()
-	rep = x.start(ctx, code)
+	x.finish(rep)
 	return rep
 }
 
-// start does what has to be done before the child, runs it, and cleans up.
+// guarded makes a report of a panic too.
+func (x *run) guarded(ctx context.Context, code string) (rep *Report) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.r.o.Log.Error("running a script panicked", "panic", p, "call", x.call.ID, "stack", string(debug.Stack()))
+			rep = &Report{Status: StatusError, Error: "running the script failed inside Hermes; the log tells more"}
+		}
+	}()
+	return x.start(ctx, code)
+}
+
+// start does what has to be done before the child, and runs it.
 func (x *run) start(ctx context.Context, code string) *Report {
 	cfg, ok := tool.Service[*Config](x.call)
 	if !ok || cfg == nil {
@@ -97,14 +106,10 @@ func (x *run) start(ctx context.Context, code string) *Report {
 	defer x.r.queue.leave()
 	for _, step := range []func(context.Context) error{x.findPlace, x.findPython, x.prepare} {
 		if err := step(ctx); err != nil {
-			x.clean()
 			return x.failed(ctx, err)
 		}
 	}
-	rep := x.execute(ctx)
-	x.clean()
-	x.finish(rep)
-	return rep
+	return x.execute(ctx)
 }
 
 func (x *run) queued(ahead int) {
@@ -197,10 +202,6 @@ func (x *run) execute(outer context.Context) *Report {
 	if err != nil {
 		return x.failed(outer, err)
 	}
-	environ, err := x.environ(ctx)
-	if err != nil {
-		return x.failed(outer, err)
-	}
 	inv, _ := tool.Service[*Invocation](x.call)
 	argv := []string{x.python.Path, "-u"}
 	if x.python.AtLeast(3, 11) {
@@ -216,7 +217,7 @@ func (x *run) execute(outer context.Context) *Report {
 	if w, ok := tool.Service[Waiting](x.call); ok {
 		defer w.WatchWaiting(x.call.ID, x.clock.wait)()
 	}
-	res, err := x.child(ctx, argv, environ)
+	res, err := x.child(ctx, argv, x.environ(ctx))
 	cause := context.Cause(ctx)
 	stood := x.clock.end()
 	x.server.Close()
@@ -239,16 +240,12 @@ func (x *run) child(ctx context.Context, argv, environ []string) (environment.Re
 	})
 }
 
-func (x *run) environ(ctx context.Context) ([]string, error) {
-	vars, err := x.variables(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (x *run) environ(ctx context.Context) []string {
 	var granted []string
 	if g, ok := tool.Service[Grants](x.call); ok {
 		granted = g.Granted()
 	}
-	kept, withheld := scrub(vars, granted)
+	kept, withheld := scrub(x.vars, granted)
 	x.withheld = withheld
 	if len(withheld) > 0 {
 		names := make([]string, len(withheld))
@@ -259,7 +256,7 @@ func (x *run) environ(ctx context.Context) ([]string, error) {
 	}
 	o := ours{
 		socket: x.stage.Socket, cookie: x.token, session: x.call.Session, temp: x.stage.Temp, staging: x.stage.Path,
-		timezone: vars[timezoneName], trace: vars["TRACEPARENT"],
+		timezone: x.vars[timezoneName], trace: x.vars["TRACEPARENT"],
 	}
 	if o.timezone == "" {
 		o.timezone = x.call.Host.Getenv(timezoneName)
@@ -270,7 +267,7 @@ func (x *run) environ(ctx context.Context) ([]string, error) {
 	if x.mode == ModeProject {
 		o.dir = x.session
 	}
-	return o.apply(kept), nil
+	return o.apply(kept)
 }
 
 // clean ends what the run holds; it may be called at any stage, and again.
@@ -298,7 +295,6 @@ func (x *run) failed(ctx context.Context, err error) *Report {
 	if cause := context.Cause(ctx); cause != nil {
 		x.interrupted(rep, cause)
 	}
-	x.finish(rep)
 	return rep
 }
 
@@ -308,7 +304,7 @@ func (x *run) finish(rep *Report) {
 		rep.ToolCallsMade, _ = x.gate.counts()
 	}
 	rep.DurationSeconds = decimal(x.r.o.Clock.Now().Sub(x.began))
-	if x.code != "" {
+	if x.code != "" && rep.Status != StatusInterrupted {
 		if n := x.r.repeats.seen(x.call.Session, x.code, rep); n >= repeatWarn {
 			x.warnings = slices.Insert(x.warnings, 0, fmt.Sprintf("This script has now ended the same way %d times in this session; running it again changes nothing.", n))
 		}

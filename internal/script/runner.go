@@ -24,6 +24,7 @@ type Options struct {
 	Resolver *python.Resolver // nil = one with Hermes's own interpreter below Home, where the build has it
 	Clock    Clock            // nil = the real one
 	Log      *slog.Logger     // nil = none
+	GOOS     string           // operating system that hermes runs on, "" = runtime.GOOS
 }
 
 // Runner runs scripts. It is safe for concurrent use; nothing is opened before the first run.
@@ -50,6 +51,9 @@ func New(o Options) *Runner {
 	if o.Clock == nil {
 		o.Clock = realClock{}
 	}
+	if o.GOOS == "" {
+		o.GOOS = runtime.GOOS
+	}
 	if o.Home == "" {
 		o.Home = os.TempDir()
 	}
@@ -66,12 +70,15 @@ func New(o Options) *Runner {
 	}
 }
 
+// platforms are the operating systems on which scripts run.
+var platforms = map[string]bool{"linux": true, "darwin": true}
+
 // ErrPlatform says why scripts don't run on this system.
 var ErrPlatform = errors.New("scripts need Unix domain sockets and process groups, which Hermes uses on Linux and macOS only; call the tools one by one instead")
 
 // Check says whether scripts can run here. It starts no interpreter and extracts none.
 func (r *Runner) Check(ctx context.Context) error {
-	if runtime.GOOS == "windows" {
+	if !platforms[r.o.GOOS] {
 		return ErrPlatform
 	}
 	if r.o.Resolver.HasOwn() {
