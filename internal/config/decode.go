@@ -35,7 +35,8 @@ func (d *Document) fill(path string, v reflect.Value) []error {
 	var errs []error
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		name, opts, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		tag := readTags(f.Tag)
+		name, opts, _ := strings.Cut(tag.yaml, ",")
 		if opts == "inline" {
 			errs = append(errs, d.fill(path, v.Field(i))...)
 			continue
@@ -43,15 +44,15 @@ func (d *Document) fill(path string, v reflect.Value) []error {
 		if name == "" || name == "-" {
 			continue
 		}
-		if err := d.field(join(path, name), f, v.Field(i)); err != nil {
+		if err := d.field(join(path, name), tag, v.Field(i)); err != nil {
 			errs = append(errs, err...)
 		}
 	}
 	return errs
 }
 
-func (d *Document) field(key string, f reflect.StructField, v reflect.Value) []error {
-	if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[time.Time]() {
+func (d *Document) field(key string, tag tags, v reflect.Value) []error {
+	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[time.Time]() {
 		if n := d.node(key); n != nil {
 			if _, ok := mapping(n); !ok {
 				return []error{at(d.Path, n, key, "must be a mapping of keys")}
@@ -59,21 +60,21 @@ func (d *Document) field(key string, f reflect.StructField, v reflect.Value) []e
 		}
 		return d.fill(key, v)
 	}
-	if def, ok := f.Tag.Lookup("default"); ok {
-		if err := set(v, def, f.Tag); err != nil {
+	if tag.hasDefault {
+		if err := set(v, tag.def, tag); err != nil {
 			return []error{fmt.Errorf("default of %s: %w", key, err)}
 		}
 	}
 	if n := d.node(key); n != nil {
-		if err := set(v, plain(n), f.Tag); err != nil {
+		if err := set(v, plain(n), tag); err != nil {
 			return []error{at(d.Path, n, key, err.Error())}
 		}
 		return nil
 	}
-	if name := f.Tag.Get("env"); name != "" {
-		if text, ok := d.getenv(name); ok && text != "" {
-			if err := set(v, text, f.Tag); err != nil {
-				return []error{&Problem{File: "environment", Key: name, Text: err.Error()}}
+	if tag.env != "" {
+		if text, ok := d.getenv(tag.env); ok && text != "" {
+			if err := set(v, text, tag); err != nil {
+				return []error{&Problem{File: "environment", Key: tag.env, Text: err.Error()}}
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func (d *Document) field(key string, f reflect.StructField, v reflect.Value) []e
 }
 
 // set puts plain data into a field, converting text. On an error the field keeps what it had.
-func set(v reflect.Value, from any, tag reflect.StructTag) error {
+func set(v reflect.Value, from any, tag tags) error {
 	if v.Type() == reflect.TypeFor[time.Duration]() {
 		return setDuration(v, from, tag)
 	}
@@ -116,7 +117,7 @@ func set(v reflect.Value, from any, tag reflect.StructTag) error {
 	return nil
 }
 
-func setString(v reflect.Value, from any, tag reflect.StructTag) error {
+func setString(v reflect.Value, from any, tag tags) error {
 	var s string
 	switch x := from.(type) {
 	case string:
@@ -126,7 +127,7 @@ func setString(v reflect.Value, from any, tag reflect.StructTag) error {
 	default:
 		return fmt.Errorf("%s is not text", show(from))
 	}
-	if enum := tag.Get("enum"); enum != "" && s != "" {
+	if enum := tag.enum; enum != "" && s != "" {
 		low := strings.ToLower(strings.TrimSpace(s))
 		for allowed := range strings.SplitSeq(enum, "|") {
 			if low == allowed {
@@ -174,7 +175,7 @@ func number(from any) (float64, bool) {
 	return 0, false
 }
 
-func setNumber(v reflect.Value, from any, tag reflect.StructTag) error {
+func setNumber(v reflect.Value, from any, tag tags) error {
 	f, ok := number(from)
 	whole := v.Kind() != reflect.Float64
 	if !ok || whole && f != math.Trunc(f) {
@@ -191,7 +192,7 @@ func setNumber(v reflect.Value, from any, tag reflect.StructTag) error {
 	return nil
 }
 
-func setDuration(v reflect.Value, from any, tag reflect.StructTag) error {
+func setDuration(v reflect.Value, from any, tag tags) error {
 	f, ok := number(from)
 	if !ok {
 		text, isText := from.(string)
@@ -211,15 +212,15 @@ func setDuration(v reflect.Value, from any, tag reflect.StructTag) error {
 	return nil
 }
 
-func allowedNumber(whole bool, tag reflect.StructTag) string {
+func allowedNumber(whole bool, tag tags) string {
 	if whole {
 		return "whole number" + bounds(tag)
 	}
 	return "number" + bounds(tag)
 }
 
-func bounds(tag reflect.StructTag) string {
-	lo, hi := tag.Get("min"), tag.Get("max")
+func bounds(tag tags) string {
+	lo, hi := tag.min, tag.max
 	switch {
 	case lo != "" && hi != "":
 		return " from " + lo + " to " + hi
@@ -231,16 +232,26 @@ func bounds(tag reflect.StructTag) string {
 	return ""
 }
 
-func inRange(f float64, whole bool, tag reflect.StructTag) error {
-	lo, errLo := strconv.ParseFloat(tag.Get("min"), 64)
-	hi, errHi := strconv.ParseFloat(tag.Get("max"), 64)
-	if errLo == nil && f < lo || errHi == nil && f > hi {
+func inRange(f float64, whole bool, tag tags) error {
+	if f < bound(tag.min, math.Inf(-1)) || f > bound(tag.max, math.Inf(1)) {
 		return fmt.Errorf("%v is not a %s", f, allowedNumber(whole, tag))
 	}
 	return nil
 }
 
-func setSlice(v reflect.Value, from any, tag reflect.StructTag) error {
+// bound reads a bound in a tag; without one, none holds.
+func bound(text string, none float64) float64 {
+	if text == "" {
+		return none
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return none
+	}
+	return f
+}
+
+func setSlice(v reflect.Value, from any, tag tags) error {
 	if text, ok := from.(string); ok {
 		text = strings.TrimSpace(text)
 		switch {
@@ -285,7 +296,7 @@ func setMap(v reflect.Value, from any) error {
 			if err := setStruct(e, item); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
-		} else if err := set(e, item, ""); err != nil {
+		} else if err := set(e, item, tags{}); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		out.SetMapIndex(reflect.ValueOf(key), e)
@@ -303,15 +314,16 @@ func setStruct(v reflect.Value, from any) error {
 	known := map[string]bool{}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		tag := readTags(f.Tag)
+		name, _, _ := strings.Cut(tag.yaml, ",")
 		known[name] = true
-		if def, ok := f.Tag.Lookup("default"); ok {
-			if err := set(v.Field(i), def, f.Tag); err != nil {
+		if tag.hasDefault {
+			if err := set(v.Field(i), tag.def, tag); err != nil {
 				return err
 			}
 		}
 		if item, ok := m[name]; ok && item != nil {
-			if err := set(v.Field(i), item, f.Tag); err != nil {
+			if err := set(v.Field(i), item, tag); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
