@@ -20,6 +20,9 @@ type Backend struct {
 	Config func() any
 	// Check says why the backend can't be used here, in words that a user can act on.
 	Check func(ctx context.Context, config any) error
+	// Lacking says what the place will not be able to do where hermes itself runs on an operating system (a value of runtime.GOOS),
+	// as Info.Lacking will, but without opening anything. nil = nothing that is known beforehand.
+	Lacking func(goos string) map[string]string
 	// Open makes the place, or finds the one that persisted for this key.
 	Open func(ctx context.Context, o OpenOptions) (Environment, error)
 	// Probe tells doctor what works; each line is a finding.

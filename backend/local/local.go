@@ -35,6 +35,7 @@ func init() {
 		Description: "commands run on this machine, as you",
 		Config:      func() any { return defaults() },
 		Check:       check,
+		Lacking:     lacking,
 		Open:        open,
 		Probe:       probe,
 	})
@@ -44,6 +45,13 @@ func defaults() *Config { return &Config{AutoSourceBashrc: true, HomeMode: homeA
 
 // check is nil even where there are no commands: files work there, and Info says what is lacking.
 func check(context.Context, any) error { return nil }
+
+func lacking(goos string) map[string]string {
+	if why := engine.Unsupported(goos); why != "" {
+		return map[string]string{"commands": why}
+	}
+	return nil
+}
 
 // place is this machine as an environment.
 type place struct {
@@ -79,10 +87,15 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 	if getenv == nil {
 		getenv = func(string) string { return "" }
 	}
+	noHome := ""
 	home := profileHome(c.HomeMode, o.HermesHome, inContainer(getenv))
 	if home != "" {
-		if err := os.MkdirAll(home, 0o700); err != nil {
+		switch err := os.MkdirAll(home, 0o700); {
+		case err == nil:
+		case c.HomeMode == homeProfile:
 			return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "make the home of commands", Err: err}
+		default: // nobody asked for it, and commands run as well without
+			noHome, home = fmt.Sprintf("commands keep the host's HOME: %v", err), ""
 		}
 	}
 	p := &place{config: *c, search: search.New(search.Options{}), shell: getenv("SHLVL") != ""}
@@ -107,6 +120,9 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 		Grace: o.KillGrace, Limits: o.Limits, Home: o.HermesHome, Subreaper: o.Subreaper, Guard: o.GuardArgv, Log: o.Log,
 	})
 	p.describe(o, home, getenv)
+	if noHome != "" {
+		p.info.Notes = append(p.info.Notes, noHome)
+	}
 	p.engine.Sweep()
 	return p, nil
 }

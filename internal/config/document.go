@@ -3,8 +3,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,8 +24,11 @@ type Document struct {
 	getenv func(string) (string, bool)
 }
 
-// MaxBytes bounds a configuration file: what is larger was not written by a person.
-const MaxBytes = 4 << 20
+// What bounds a configuration file: more was not written by a person, and reading it takes long.
+const (
+	MaxBytes   = 1 << 20
+	maxNesting = 1000 // brackets within brackets
+)
 
 // Load reads the file at path. A missing file is an empty configuration. getenv looks variables up; nil = none.
 func Load(path string, getenv func(string) (string, bool)) (*Document, error) {
@@ -40,15 +45,48 @@ func Load(path string, getenv func(string) (string, bool)) (*Document, error) {
 	}
 	d.Exists = true
 	if info.Size() > MaxBytes {
-		return d, fmt.Errorf("%s: %d bytes is more than the %d a configuration may have", path, info.Size(), MaxBytes)
+		return d, tooLarge(path)
 	}
-	text, err := os.ReadFile(path)
+	text, err := read(path)
 	if err != nil {
 		return d, fmt.Errorf("read the configuration: %w", err)
+	}
+	if len(text) > MaxBytes {
+		return d, tooLarge(path)
 	}
 	root, err := parse(path, text)
 	d.root = root
 	return d, err
+}
+
+func tooLarge(path string) error {
+	return fmt.Errorf("%s: a configuration may have %d bytes, and this file has more", path, MaxBytes)
+}
+
+// read reads a file that may be a pipe, whose size nobody knows.
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxBytes+1))
+}
+
+// nested reports whether brackets stand in one another more than maxNesting deep.
+func nested(text []byte) bool {
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			if depth++; depth > maxNesting {
+				return true
+			}
+		case ']', '}':
+			depth--
+		}
+	}
+	return false
 }
 
 // Parse is Load for text that is at hand; name stands for the file in errors.
@@ -63,6 +101,10 @@ func Parse(name, text string, getenv func(string) (string, bool)) (*Document, er
 }
 
 func parse(name string, text []byte) (*ast.MappingNode, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if nested(text) {
+		return nil, fmt.Errorf("%s: brackets are nested more than %d deep", name, maxNesting)
+	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return nil, syntaxError(name, err)

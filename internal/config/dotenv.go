@@ -10,7 +10,8 @@ import (
 )
 
 // LoadDotEnv reads a file of NAME=value lines. Comments, blank lines, a leading export and quotes are understood; nothing is
-// expanded. A missing file has no variables. A line that is none of these is an error with its number.
+// expanded. A missing file has no variables. A line that is none of these is an error with its number; the others
+// hold all the same, so that no secret goes unknown.
 func LoadDotEnv(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -21,6 +22,7 @@ func LoadDotEnv(path string) (map[string]string, error) {
 	}
 	defer f.Close()
 	out := map[string]string{}
+	var faults []error
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 1<<20)
 	for line := 1; in.Scan(); line++ {
@@ -30,14 +32,15 @@ func LoadDotEnv(path string) (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(text, "export "), "=")
 		if name = strings.TrimSpace(name); !ok || !isVariable(name) {
-			return out, &Problem{File: path, Line: line, Column: 1, Text: "not of the form NAME=value"}
+			faults = append(faults, &Problem{File: path, Line: line, Column: 1, Text: "not of the form NAME=value"})
+			continue
 		}
 		out[name] = unquote(strings.TrimSpace(value))
 	}
 	if err := in.Err(); err != nil {
-		return out, fmt.Errorf("read %s: %w", path, err)
+		faults = append(faults, fmt.Errorf("read %s: %w", path, err))
 	}
-	return out, nil
+	return out, errors.Join(faults...)
 }
 
 func isVariable(name string) bool {

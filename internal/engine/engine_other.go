@@ -14,8 +14,8 @@ import (
 // Engine runs no commands on this system, and says why.
 type Engine struct{}
 
-// Unavailable is why there are no commands here.
-const Unavailable = "commands can't be run on " + runtime.GOOS + " yet: process groups and shells are those of Unix; use WSL, or a backend on another machine"
+// unavailable is why there are no commands here.
+var unavailable = Unsupported(runtime.GOOS)
 
 var errNotDir = errors.New("not a directory")
 
@@ -36,17 +36,17 @@ func New(Options) *Engine { return &Engine{} }
 func (*Engine) Shell() string { return "" }
 
 // Describe says for people why commands don't run.
-func (*Engine) Describe() []string { return []string{Unavailable} }
+func (*Engine) Describe() []string { return []string{unavailable} }
 
 // Guarded is "": there is nothing to guard.
 func (*Engine) Guarded() string { return "" }
 
 // Lacking says that there are no commands, and why.
-func (*Engine) Lacking() map[string]string { return map[string]string{"commands": Unavailable} }
+func (*Engine) Lacking() map[string]string { return map[string]string{"commands": unavailable} }
 
 // Run fails with ErrUnavailable.
 func (*Engine) Run(context.Context, environment.Command, Base) (environment.Result, error) {
-	return environment.Result{}, &environment.Error{Kind: environment.ErrUnavailable, Op: "run a command", Err: errors.New(Unavailable)}
+	return environment.Result{}, &environment.Error{Kind: environment.ErrUnavailable, Op: "run a command", Err: errors.New(unavailable)}
 }
 
 // Close does nothing.
