@@ -19,8 +19,8 @@ func newSessionID() string {
 	return "s_" + hex.EncodeToString(b[:])
 }
 
-// placeConfig is where commands run, as configured.
-func (r *Runtime) placeConfig() envs.Config {
+// readPlace reads where commands run.
+func (r *Runtime) readPlace() envs.Config {
 	var c envs.Config
 	if err := r.doc.Decode(c.Section(), &c); err != nil {
 		for _, e := range unjoin(err) {
@@ -34,7 +34,7 @@ func (r *Runtime) placeConfig() envs.Config {
 }
 
 func (r *Runtime) environments() *envs.Manager {
-	c := r.placeConfig()
+	c := r.place
 	return envs.New(envs.Options{
 		Backend: c.Backend, Cwd: c.Cwd, Lifetime: c.Lifetime, Log: r.log,
 		Settings: func(b env.Backend, _ string, _ envs.Override) (env.OpenOptions, error) {
@@ -93,7 +93,7 @@ func (r *Runtime) TerminalUnavailable(ctx context.Context) error {
 }
 
 func (r *Runtime) backend() (env.Backend, error) {
-	name := r.placeConfig().Backend
+	name := r.place.Backend
 	if b, ok := env.Lookup(name); ok {
 		return b, nil
 	}

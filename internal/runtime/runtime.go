@@ -64,6 +64,7 @@ type Runtime struct {
 	registry *registry.Registry
 	hooks    *hook.Set
 	gate     *approval.Gate
+	place    envs.Config // where commands run, as configured
 	places   *envs.Manager
 	door     *dispatch.Door
 	audit    *atomicfile.Rotating
@@ -122,6 +123,7 @@ func (r *Runtime) build() {
 	r.audit = &atomicfile.Rotating{Path: filepath.Join(r.home, "audit", "calls.jsonl")}
 	r.decided = &atomicfile.Rotating{Path: filepath.Join(r.home, "audit", "approvals.jsonl")}
 	r.services = &services{doc: func() *config.Document { return r.doc }, getenv: r.Getenv, warn: r.problem}
+	r.place = r.readPlace()
 	r.places = r.environments()
 	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools()})
 	for _, t := range o.Embedded {
@@ -148,7 +150,7 @@ func (r *Runtime) build() {
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log})
 	r.services.held = []any{
 		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &session.Sudo{}, r.scripts, r.scriptConfig(),
-		grants{r.placeConfig().Passthrough},
+		grants{r.place.Passthrough},
 	}
 }
 
