@@ -71,6 +71,7 @@ type Runtime struct {
 	decided  *atomicfile.Rotating
 	scripts  *script.Runner
 	observer *observe.Observer
+	sudo     session.Sudo
 	memory   tool.Memory
 	sweep    func(string)
 
@@ -113,11 +114,11 @@ func (r *Runtime) build() {
 		r.secrets.Add(name, value)
 	}
 	r.redactor = redact.New(r.secrets)
-	r.log = o.Log
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
+	r.log = slog.New(slog.DiscardHandler)
+	if o.Log != nil {
+		r.log = slog.New(redact.LogHandler(o.Log.Handler(), r.hide))
 	}
-	r.sweep = sweeper(r.settings.output.SpillKeep, spillTotal)
+	r.sweep = (&sweeper{keep: r.settings.output.SpillKeep, total: spillTotal, every: sweepEvery}).sweep
 	r.hooks = &hook.Set{Log: r.log}
 	r.hooks.Add(o.Hooks...)
 	r.audit = &atomicfile.Rotating{Path: filepath.Join(r.home, "audit", "calls.jsonl")}
@@ -149,9 +150,17 @@ func (r *Runtime) build() {
 	}
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log})
 	r.services.held = []any{
-		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &session.Sudo{}, r.scripts, r.scriptConfig(),
+		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts, r.scriptConfig(),
 		grants{r.place.Passthrough},
 	}
+}
+
+// hide takes secrets out of what is logged.
+func (r *Runtime) hide(text string) string {
+	if r.settings.security.knownOnly() {
+		return r.redactor.Known(text)
+	}
+	return r.redactor.All(text)
 }
 
 // Home is HERMES_HOME.
@@ -213,12 +222,24 @@ func (r *Runtime) heldSecrets() map[string]string {
 	out := map[string]string{}
 	for _, from := range []map[string]string{r.environ, r.dotenv} {
 		for name, value := range from {
-			if secret.IsSecretName(name) && !filepath.IsAbs(value) && !strings.HasPrefix(value, "unix:") {
+			if secret.IsSecretName(name) && !namesPlace(value) {
 				out[name] = value
 			}
 		}
 	}
 	return out
+}
+
+// namesPlace tells whether a value says where something lies rather than what it is: a file that is there, a socket.
+func namesPlace(value string) bool {
+	if strings.HasPrefix(value, "unix:") {
+		return true
+	}
+	if !filepath.IsAbs(value) { // a key may well begin with a slash
+		return false
+	}
+	_, err := os.Stat(value)
+	return err == nil
 }
 
 func variables(list []string) map[string]string {

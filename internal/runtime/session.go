@@ -135,6 +135,7 @@ func (s *Session) end(ctx context.Context, cause tool.Interruption) error {
 	delete(r.sessions, s)
 	r.mu.Unlock()
 	r.gate.EndSession(s.inner.ID)
+	r.sudo.End(s.inner.ID)
 	r.places.Forget(s.inner.Task)
 	r.memory.End(s.inner.Task)
 	return err

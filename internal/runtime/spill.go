@@ -22,6 +22,9 @@ import (
 // spillDir is the directory of an environment's temp that holds what was too long for a result.
 const spillDir = "hermes-results"
 
+// spillExt ends the name of each file there.
+const spillExt = ".txt"
+
 // spills keeps what is too long for a result where read_file can read it: in the task's environment, else on this machine under
 // HERMES_HOME.
 type spills struct {
@@ -62,7 +65,7 @@ func fileName(call string) string {
 	if len(clean) > 120 {
 		clean = clean[:120]
 	}
-	return clean + ".txt"
+	return clean + spillExt
 }
 
 func (s *spills) inEnvironment(ctx context.Context, name string, r io.Reader) (environment.Path, error) {
@@ -73,28 +76,50 @@ func (s *spills) inEnvironment(ctx context.Context, name string, r io.Reader) (e
 	if err != nil {
 		return "", err
 	}
-	files := place.Files()
-	dir := environment.Path(path.Join(string(place.Info().Temp), spillDir))
+	files, info := place.Files(), place.Info()
+	dir := environment.Path(path.Join(string(info.Temp), spillDir))
 	if err := files.MkdirAll(ctx, dir, 0o700); err != nil {
 		return "", fmt.Errorf("make %s: %w", dir, err)
 	}
-	info, err := files.Stat(ctx, dir)
+	owner, err := private(ctx, files, dir)
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode.IsDir() || info.Mode.Perm()&0o077 != 0 {
+	host, onHost := info.HostPath(dir)
+	if me := os.Geteuid(); onHost && me >= 0 && owner != me {
 		return "", fmt.Errorf("%s: %w", dir, errStrange)
 	}
-	if host, ok := place.Info().HostPath(dir); ok && s.sweep != nil {
+	if onHost && s.sweep != nil {
 		s.sweep(host)
 	}
 	file := environment.Path(path.Join(string(dir), name))
 	written, err := files.Replace(ctx, file, r, environment.ReplaceOptions{Mode: 0o600})
-	if err == nil && written.UID != info.UID {
+	if err == nil && written.UID != owner {
 		_ = files.Remove(ctx, file)
 		err = fmt.Errorf("%s: %w", dir, errStrange)
 	}
 	return file, err
+}
+
+// private gives the owner of a directory that nobody else can look into. It must not be a link: others may make one in a temp
+// directory, and it would send files, and the sweep of old ones, to where they chose.
+func private(ctx context.Context, files environment.FS, dir environment.Path) (owner int, err error) {
+	parent, err := files.Resolve(ctx, path.Dir(string(dir)), "/")
+	if err != nil {
+		return 0, err
+	}
+	real, err := files.Resolve(ctx, string(dir), "/")
+	if err != nil {
+		return 0, err
+	}
+	info, err := files.Stat(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	if string(real) != path.Join(string(parent), path.Base(string(dir))) || !info.Mode.IsDir() || info.Mode.Perm()&0o077 != 0 {
+		return 0, fmt.Errorf("%s: %w", dir, errStrange)
+	}
+	return info.UID, nil
 }
 
 func (s *spills) onHost(name string) (*os.File, error) {
@@ -175,7 +200,7 @@ func (m *movedFile) Close() error {
 	defer f.Close()
 	if p, err := m.spills.inEnvironment(m.ctx, m.name, f); err == nil {
 		m.path = string(p)
-		return os.Remove(m.f.Name())
+		_ = os.Remove(m.f.Name()) // what stays is swept
 	}
 	return nil
 }
@@ -187,30 +212,57 @@ func (m *movedFile) Path() string {
 	return m.hostFile.Path()
 }
 
-// sweeper throws away spill files of former sessions: those older than keep, and the oldest above total bytes. It looks into a
-// directory once.
-func sweeper(keep time.Duration, total int64) func(dir string) {
-	var looked sync.Map
-	return func(dir string) {
-		if _, again := looked.LoadOrStore(dir, true); again {
-			return
+// sweepEvery is how often a directory is looked through for old files.
+const sweepEvery = time.Hour
+
+// sweeper throws away spill files that are older than keep, and the oldest above total bytes. It looks into a directory when a file
+// is to be put there, but not more often than every. It is safe for concurrent use.
+type sweeper struct {
+	keep  time.Duration
+	total int64
+	every time.Duration
+
+	mu     sync.Mutex
+	looked map[string]time.Time
+}
+
+func (s *sweeper) due(dir string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last, ok := s.looked[dir]; ok && time.Since(last) < s.every {
+		return false
+	}
+	if s.looked == nil {
+		s.looked = map[string]time.Time{}
+	}
+	s.looked[dir] = time.Now()
+	return true
+}
+
+func (s *sweeper) sweep(dir string) {
+	if !s.due(dir) {
+		return
+	}
+	root, err := os.OpenRoot(dir) // what takes the directory's place meanwhile is left alone
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return
+	}
+	var files []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(info.Name(), spillExt) {
+			files = append(files, info)
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return
-		}
-		var files []fs.FileInfo
-		for _, e := range entries {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-				files = append(files, info)
-			}
-		}
-		slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
-		left := total
-		for _, f := range files {
-			if left -= f.Size(); left < 0 || time.Since(f.ModTime()) > keep {
-				_ = os.Remove(filepath.Join(dir, f.Name()))
-			}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	left := s.total
+	for _, f := range files {
+		if left -= f.Size(); left < 0 || time.Since(f.ModTime()) > s.keep {
+			_ = root.Remove(f.Name()) // the next look finds it again
 		}
 	}
 }
