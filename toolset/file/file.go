@@ -70,7 +70,13 @@ func newGuard(ctx context.Context, c *tool.Call, place environment.Place, crossP
 	if info.Home != "" {
 		o.Root = environment.Path(path.Join(string(info.Home), ".hermes"))
 	}
+	if info.Home != "" {
+		o.Home = resolved(ctx, o.FS, info.Home)
+	}
 	if info.Namespace == environment.NamespaceHost {
+		if user := c.Host.Getenv("HOME"); user != "" && user != string(info.Home) { // commands may have a home of their own
+			o.Homes = append(o.Homes, resolved(ctx, o.FS, environment.Path(user)))
+		}
 		home := c.Host.Getenv("HERMES_HOME")
 		if r, ok := tool.Service[homed](c); ok {
 			home = r.Home()

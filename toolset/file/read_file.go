@@ -221,12 +221,12 @@ func (w *work) repeated(t target, q pageQuery, res *readResult) (any, error) {
 			Error: fmt.Sprintf("You have asked for this part of %s %d times and it has not changed. Stop reading it: go on with what you know, or read another part.", t.name, n.Same),
 			Path:  t.name, AlreadyRead: n.Same,
 		}, tool.ErrTypeGuardrailBlock}
-	case n.Asked > 3:
+	case n.Shown > 3:
 		return nil, &refused{failure{
 			Error: fmt.Sprintf("You have asked for this part of %s %d times in a row. It changes between the reads; do something else before you look again.", t.name, n.Asked),
 			Path:  t.name, AlreadyRead: n.Asked,
 		}, tool.ErrTypeGuardrailBlock}
-	case n.Asked == 3:
+	case n.Shown == 3:
 		res.Warning = lines(res.Warning, "this is the third time in a row that you read this part; the next time is refused")
 	}
 	return res, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -14,6 +15,7 @@ import (
 type Options struct {
 	FS        environment.FS     // of the environment, unguarded: only looks at files
 	Home      environment.Path   // of the environment; "" = unknown
+	Homes     []environment.Path // further homes that its files include
 	Hermes    []environment.Path // directories that hold what HERMES_HOME holds: the profile's first
 	Root      environment.Path   // HERMES_HOME of the default profile
 	Profile   string             // the profile that works; "" = default
@@ -28,6 +30,9 @@ type Guard struct {
 	Options
 	ctx  context.Context
 	list []anchored
+
+	once   sync.Once // linked is set: what has several names is looked up once for a call
+	linked map[identity][]*row
 }
 
 // anchored is a row in one directory. dir is "" for names in any.
@@ -43,8 +48,10 @@ func New(ctx context.Context, o Options) *Guard {
 		r := &rows[i]
 		switch r.at {
 		case home:
-			if o.Home != "" {
-				g.list = append(g.list, anchored{r, clean(o.Home)})
+			for _, d := range append([]environment.Path{o.Home}, o.Homes...) {
+				if d != "" {
+					g.list = append(g.list, anchored{r, clean(d)})
+				}
 			}
 		case hermes:
 			for _, d := range o.Hermes {

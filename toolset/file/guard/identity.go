@@ -14,92 +14,107 @@ const (
 	maxDepth  = 4
 )
 
+// identity is a file, whatever its name.
+type identity struct{ device, inode uint64 }
+
 // byIdentity looks for a guarded file that i is another name of.
 func (g *Guard) byIdentity(i environment.FileInfo, op environment.Operation) string {
-	l := &look{guard: g, want: i}
-	for _, a := range g.list {
-		if !a.refuses(op) {
-			continue
-		}
-		for _, dir := range g.dirsOf(a, i) {
-			for _, p := range a.patterns {
-				if l.pattern(a.row, dir, strings.TrimSuffix(p, "/")) {
-					return a.why
-				}
+	g.once.Do(func() {
+		l := &look{guard: g, found: map[identity][]*row{}}
+		for _, a := range g.list {
+			if a.at == home || a.at == hermes {
+				l.row(a.row, a.dir)
 			}
+		}
+		g.linked = l.found
+	})
+	id := identity{i.Device, i.Inode}
+	if why := whyOf(g.linked[id], op); why != "" {
+		return why
+	}
+	// Names that may be anywhere are looked for beside the file and in the workspace.
+	l := &look{guard: g, found: map[identity][]*row{}}
+	dirs := []string{path.Dir(string(i.Path))}
+	if w := clean(g.Workspace); w != "" && w != dirs[0] {
+		dirs = append(dirs, w)
+	}
+	for _, a := range g.list {
+		if a.at == anywhere && a.refuses(op) {
+			for _, d := range dirs {
+				l.row(a.row, d)
+			}
+		}
+	}
+	return whyOf(l.found[id], op)
+}
+
+func whyOf(rows []*row, op environment.Operation) string {
+	for _, r := range rows {
+		if r.refuses(op) {
+			return r.why
 		}
 	}
 	return ""
 }
 
-// dirsOf is where the files of a row are looked for. Names that may be anywhere are looked for beside the file and in the workspace.
-func (g *Guard) dirsOf(a anchored, i environment.FileInfo) []string {
-	switch a.at {
-	case home, hermes:
-		return []string{a.dir}
-	case anywhere:
-		dirs := []string{path.Dir(string(i.Path))}
-		if w := clean(g.Workspace); w != "" && w != dirs[0] {
-			dirs = append(dirs, w)
-		}
-		return dirs
-	}
-	return nil // hard links don't lead into other file systems, and /etc is judged by path
-}
-
-// look searches for one file by identity.
+// look gathers the files of rows that have more than one name.
 type look struct {
 	guard *Guard
-	want  environment.FileInfo
+	found map[identity][]*row
 	seen  int
 }
 
-func (l *look) same(p string) (info environment.FileInfo, found bool) {
-	if l.seen++; l.seen > maxLooked {
-		return info, false
+func (l *look) row(r *row, dir string) {
+	for _, p := range r.patterns {
+		l.pattern(r, dir, strings.TrimSuffix(p, "/"))
 	}
-	info, err := l.guard.FS.Stat(l.guard.ctx, environment.Path(p))
-	return info, err == nil && info.Same(l.want)
 }
 
 // pattern follows one pattern from a directory.
-func (l *look) pattern(r *row, dir, pattern string) bool {
+func (l *look) pattern(r *row, dir, pattern string) {
 	name, rest, more := strings.Cut(pattern, "/")
-	if strings.ContainsAny(name, "*?[") {
-		entries, err := l.guard.FS.ReadDir(l.guard.ctx, environment.Path(dir))
-		if err != nil {
-			return false
+	next := func(name string) {
+		if more {
+			l.pattern(r, dir+"/"+name, rest)
+		} else {
+			l.below(r, dir+"/"+name, maxDepth)
 		}
-		for _, e := range entries {
-			if !matches(name, e.Name) || !more && r.at == anywhere && !r.covers(e.Name) {
-				continue
-			}
-			if more && l.pattern(r, dir+"/"+e.Name, rest) || !more && l.below(dir+"/"+e.Name, maxDepth) {
-				return true
-			}
-		}
-		return false
 	}
-	if more {
-		return l.pattern(r, dir+"/"+name, rest)
+	if !strings.ContainsAny(name, "*?[") {
+		next(name)
+		return
 	}
-	return l.below(dir+"/"+name, maxDepth)
-}
-
-// below compares a file, or everything in a directory.
-func (l *look) below(p string, depth int) bool {
-	info, found := l.same(p)
-	if found || !info.Mode.IsDir() || depth == 0 {
-		return found
-	}
-	entries, err := l.guard.FS.ReadDir(l.guard.ctx, environment.Path(p))
+	entries, err := l.guard.FS.ReadDir(l.guard.ctx, environment.Path(dir))
 	if err != nil {
-		return false
+		return
 	}
 	for _, e := range entries {
-		if e.Type&^fs.ModeDir == 0 && l.below(p+"/"+e.Name, depth-1) {
-			return true
+		if matches(name, e.Name) && (more || r.at != anywhere || r.covers(e.Name)) {
+			next(e.Name)
 		}
 	}
-	return false
+}
+
+// below takes a file, or everything in a directory.
+func (l *look) below(r *row, p string, depth int) {
+	if l.seen++; l.seen > maxLooked {
+		return
+	}
+	info, err := l.guard.FS.Stat(l.guard.ctx, environment.Path(p))
+	switch {
+	case err != nil:
+	case info.Mode.IsRegular() && info.Links > 1:
+		id := identity{info.Device, info.Inode}
+		l.found[id] = append(l.found[id], r)
+	case info.Mode.IsDir() && depth > 0:
+		entries, err := l.guard.FS.ReadDir(l.guard.ctx, environment.Path(p))
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if e.Type&^fs.ModeDir == 0 {
+				l.below(r, p+"/"+e.Name, depth-1)
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ type streak struct {
 	answer uint64 // what it was answered with
 	count  int    // how often it was asked in a row
 	same   int    // how often it had this answer in a row
+	shown  int    // how often the answer was new
 	calls  uint64 // of the task, when it was asked last
 }
 
@@ -13,13 +14,14 @@ type streak struct {
 type Repeat struct {
 	Asked int // how often in a row, this time included
 	Same  int // how often in a row with the answer that it has now
+	Shown int // how often in a row the answer was another than the time before
 }
 
 // Ask notes a request and the hash of its answer. Anything else that the task does in between begins a new row: other requests of
 // the file tools, and calls of other tools where the runtime counts them.
 func (b *Book) Ask(key string, answer uint64) Repeat {
 	if b == nil {
-		return Repeat{Asked: 1, Same: 1}
+		return Repeat{Asked: 1, Same: 1, Shown: 1}
 	}
 	calls := b.memory.Calls(b.name)
 	t := b.task
@@ -34,8 +36,11 @@ func (b *Book) Ask(key string, answer uint64) Repeat {
 	}
 	l.count++
 	l.same++
+	if l.same == 1 {
+		l.shown++
+	}
 	l.answer, l.calls = answer, calls
-	return Repeat{Asked: l.count, Same: l.same}
+	return Repeat{Asked: l.count, Same: l.same, Shown: l.shown}
 }
 
 // Peek is how often in a row a request would have been asked with this call, before its answer is known.
