@@ -33,6 +33,7 @@ func init() {
 	environment.Register(environment.Backend{
 		Name:        "local",
 		Description: "commands run on this machine, as you",
+		Namespace:   environment.NamespaceHost,
 		Config:      func() any { return defaults() },
 		Check:       check,
 		Lacking:     lacking,
