@@ -26,7 +26,7 @@ var (
 )
 
 // ReadFrame reads one frame of at most limit bytes. At the end of the input before a frame it returns io.EOF; inside of one
-// io.ErrUnexpectedEOF. Memory is taken as bytes arrive, so that a length alone costs nothing.
+// io.ErrUnexpectedEOF.
 func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 	n, err := readLen(r, limit)
 	if err != nil {
@@ -50,25 +50,17 @@ func readLen(r io.Reader, limit int) (int, error) {
 	return int(n), nil
 }
 
-// trusted is how many announced bytes are believed before they have come.
-const trusted = 1 << 20
-
+// readBody reads n bytes into one buffer. What was announced and doesn't come is never touched, so it costs no memory; how much may
+// be announced is the caller's to bound.
 func readBody(r io.Reader, n int) ([]byte, error) {
-	buf := make([]byte, min(n, trusted))
-	for have := 0; ; {
-		if _, err := io.ReadFull(r, buf[have:]); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
+	buf := make([]byte, n)
+	if _, err := io.ReadFull(r, buf); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
 		}
-		if have = len(buf); have == n {
-			return buf, nil
-		}
-		more := make([]byte, min(n, 2*have))
-		copy(more, buf)
-		buf = more
+		return nil, err
 	}
+	return buf, nil
 }
 
 // hello is the first frame of a connection.
