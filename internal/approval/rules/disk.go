@@ -17,22 +17,24 @@ var diskRaw = Row{
 		"echo 'dd of=/dev/sda'", "ls > /dev/stderr"},
 }
 
-var diskRows = []Row{
-	{
-		ID: "disk.format", Key: "format filesystem", Family: "disk", Floor: true, Remember: RememberAll,
-		Matches:  "programs that make a file system, swap or encrypted volume, or wipe one; never approvable when mkfs is aimed at a device",
-		Programs: slices.Concat(mkfs, []string{"wipefs", "cryptsetup", "mkswap"}), Match: diskFormat,
-		Examples: []string{"mkfs.ext4 disk.img", "mkfs -t ext4 x.img", "wipefs -a disk.img", "mke2fs fs.img", "cryptsetup luksFormat vol.img",
-			"sudo mkfs.xfs /dev/sdb1"},
-		LookAlikes: []string{"mkfs.ext4 --help", "man mkfs.ext4", "mke2fs -n disk.img", "echo mkfs.ext4 /dev/sda", "which mkfs", "wipefs disk.img"},
-	},
-	{
-		ID: "disk.copy", Key: "disk copy", Family: "disk", Remember: RememberAll, Smart: true,
-		Matches:  "dd with an output file, and reading a whole device with it",
-		Programs: []string{"dd"}, Match: diskCopy,
-		Examples:   []string{"dd if=/dev/zero of=test.img bs=1M count=10", "dd if=/dev/sda of=backup.img", "sudo dd of=x.iso", "dd if=/dev/sda | gzip"},
-		LookAlikes: []string{"dd if=/dev/zero of=/dev/null count=1", "dd --help", "echo dd of=x", "add of=x"},
-	},
+func diskRows() []Row {
+	return []Row{
+		{
+			ID: "disk.format", Key: "format filesystem", Family: "disk", Floor: true, Remember: RememberAll,
+			Matches:  "programs that make a file system, swap or encrypted volume, or wipe one; never approvable when mkfs is aimed at a device",
+			Programs: slices.Concat(mkfs, []string{"wipefs", "cryptsetup", "mkswap"}), Match: diskFormat,
+			Examples: []string{"mkfs.ext4 disk.img", "mkfs -t ext4 x.img", "wipefs -a disk.img", "mke2fs fs.img", "cryptsetup luksFormat vol.img",
+				"sudo mkfs.xfs /dev/sdb1"},
+			LookAlikes: []string{"mkfs.ext4 --help", "man mkfs.ext4", "mke2fs -n disk.img", "echo mkfs.ext4 /dev/sda", "which mkfs", "wipefs disk.img"},
+		},
+		{
+			ID: "disk.copy", Key: "disk copy", Family: "disk", Remember: RememberAll, Smart: true,
+			Matches:  "dd with an output file, and reading a whole device with it",
+			Programs: []string{"dd"}, Match: diskCopy,
+			Examples:   []string{"dd if=/dev/zero of=test.img bs=1M count=10", "dd if=/dev/sda of=backup.img", "sudo dd of=x.iso", "dd if=/dev/sda | gzip"},
+			LookAlikes: []string{"dd if=/dev/zero of=/dev/null count=1", "dd --help", "echo dd of=x", "add of=x"},
+		},
+	}
 }
 
 var mkfs = []string{"mkfs", "mke2fs", "mkdosfs", "mkntfs", "newfs", "newfs_hfs", "newfs_apfs", "newfs_msdos", "mkfs.ext2", "mkfs.ext3",

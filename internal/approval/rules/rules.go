@@ -79,7 +79,7 @@ type index struct {
 // table is made when the first command is judged: most processes judge none.
 var table = sync.OnceValue(func() *index {
 	t := &index{
-		rows:      slices.Concat(floorRows, deleteRows, diskRows, sqlRows, systemRows, processRows, remoteRows, analysisRows),
+		rows:      slices.Concat(floorRows, deleteRows, diskRows(), sqlRows(), systemRows(), processRows, remoteRows, analysisRows),
 		byProgram: map[string][]*Row{}, byNote: map[analysis.NoteKind]*Row{}, rank: map[*Row]int{},
 	}
 	for i := range t.rows {

@@ -49,26 +49,28 @@ func clientOf(program string) client {
 
 var sqlPrograms = []string{"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "sqlcmd", "clickhouse-client", "cockroach"}
 
-var sqlRows = []Row{
-	sqlRow(Row{ID: "sql.drop", Key: "SQL DROP", Matches: "DROP of any object, and ALTER … DROP, given to a database client",
-		Examples: []string{`psql -c 'DROP TABLE users'`, `mysql -e "drop database x"`, `sqlite3 a.db 'DROP TABLE t;'`, "echo 'DROP TABLE t' | psql db",
-			"psql <<EOF\nSELECT 1;\nDROP TABLE t;\nEOF", `psql -c "ALTER TABLE t DROP COLUMN c"`, "mysql db <<< 'drop table x'"},
-		LookAlikes: []string{`psql -c 'SELECT 1'`, `grep 'DROP TABLE' x.sql`, `echo 'DROP TABLE t'`, `psql -c "SELECT 'DROP TABLE t'"`,
-			`psql -c 'select 1 -- DROP TABLE t'`, "cat <<EOF > x.sql\nDROP TABLE t;\nEOF", "psql drop table"},
-	}, payload.SQLDrop),
-	sqlRow(Row{ID: "sql.truncate", Key: "SQL TRUNCATE", Matches: "TRUNCATE, given to a database client",
-		Examples:   []string{`psql -c 'TRUNCATE users'`, `mysql -e 'truncate table x'`, "echo 'TRUNCATE t' | mysql"},
-		LookAlikes: []string{`psql -c 'SELECT truncate(1.5)'`, `echo TRUNCATE t`, `psql -c "SELECT 'TRUNCATE t'"`},
-	}, payload.SQLTruncate),
-	sqlRow(Row{ID: "sql.delete", Key: "SQL DELETE without WHERE", Matches: "DELETE without a WHERE in which a column takes part",
-		Examples: []string{`psql -c 'DELETE FROM users'`, `mysql -e 'delete from t where 1=1'`, `sqlite3 a.db 'DELETE FROM t'`,
-			`psql -c "DELETE FROM t WHERE true"`},
-		LookAlikes: []string{`psql -c 'DELETE FROM users WHERE id = 1'`, `echo 'DELETE FROM users'`, `psql -c "SELECT 'DELETE FROM t'"`},
-	}, payload.SQLDelete),
-	sqlRow(Row{ID: "sql.update", Key: "SQL UPDATE without WHERE", Matches: "UPDATE without a WHERE in which a column takes part",
-		Examples:   []string{`psql -c 'UPDATE users SET a = 1'`, `mysql -e 'update t set a=2 where 1'`, "echo 'UPDATE t SET a=1' | psql"},
-		LookAlikes: []string{`psql -c 'UPDATE users SET a = 1 WHERE id = 2'`, `echo 'UPDATE t SET a = 1'`, `psql -c 'SELECT 1 FOR UPDATE'`},
-	}, payload.SQLUpdate),
+func sqlRows() []Row {
+	return []Row{
+		sqlRow(Row{ID: "sql.drop", Key: "SQL DROP", Matches: "DROP of any object, and ALTER … DROP, given to a database client",
+			Examples: []string{`psql -c 'DROP TABLE users'`, `mysql -e "drop database x"`, `sqlite3 a.db 'DROP TABLE t;'`, "echo 'DROP TABLE t' | psql db",
+				"psql <<EOF\nSELECT 1;\nDROP TABLE t;\nEOF", `psql -c "ALTER TABLE t DROP COLUMN c"`, "mysql db <<< 'drop table x'"},
+			LookAlikes: []string{`psql -c 'SELECT 1'`, `grep 'DROP TABLE' x.sql`, `echo 'DROP TABLE t'`, `psql -c "SELECT 'DROP TABLE t'"`,
+				`psql -c 'select 1 -- DROP TABLE t'`, "cat <<EOF > x.sql\nDROP TABLE t;\nEOF", "psql drop table"},
+		}, payload.SQLDrop),
+		sqlRow(Row{ID: "sql.truncate", Key: "SQL TRUNCATE", Matches: "TRUNCATE, given to a database client",
+			Examples:   []string{`psql -c 'TRUNCATE users'`, `mysql -e 'truncate table x'`, "echo 'TRUNCATE t' | mysql"},
+			LookAlikes: []string{`psql -c 'SELECT truncate(1.5)'`, `echo TRUNCATE t`, `psql -c "SELECT 'TRUNCATE t'"`},
+		}, payload.SQLTruncate),
+		sqlRow(Row{ID: "sql.delete", Key: "SQL DELETE without WHERE", Matches: "DELETE without a WHERE in which a column takes part",
+			Examples: []string{`psql -c 'DELETE FROM users'`, `mysql -e 'delete from t where 1=1'`, `sqlite3 a.db 'DELETE FROM t'`,
+				`psql -c "DELETE FROM t WHERE true"`},
+			LookAlikes: []string{`psql -c 'DELETE FROM users WHERE id = 1'`, `echo 'DELETE FROM users'`, `psql -c "SELECT 'DELETE FROM t'"`},
+		}, payload.SQLDelete),
+		sqlRow(Row{ID: "sql.update", Key: "SQL UPDATE without WHERE", Matches: "UPDATE without a WHERE in which a column takes part",
+			Examples:   []string{`psql -c 'UPDATE users SET a = 1'`, `mysql -e 'update t set a=2 where 1'`, "echo 'UPDATE t SET a=1' | psql"},
+			LookAlikes: []string{`psql -c 'UPDATE users SET a = 1 WHERE id = 2'`, `echo 'UPDATE t SET a = 1'`, `psql -c 'SELECT 1 FOR UPDATE'`},
+		}, payload.SQLUpdate),
+	}
 }
 
 func sqlRow(r Row, act payload.SQLAct) Row {

@@ -7,26 +7,28 @@ import (
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 )
 
-var systemRows = []Row{
-	{
-		ID: "sysconf.write", Key: "overwrite system config", Family: "system", Remember: RememberAll,
-		Matches:  "a write to /etc or another system path, by redirect, tee, copy, move, link, install, in-place edit or download",
-		Programs: []string{"tee", "cp", "mv", "install", "ln", "sed", "dd", "truncate", "curl", "wget", "rsync"}, Writes: true, Match: sysconfWrite,
-		Examples: []string{"echo x > /etc/hosts", "echo x >> /etc/fstab", "cat a | sudo tee -a /etc/hosts", "cp x /etc/nginx/", "sed -i s/a/b/ /etc/ssh/sshd_config",
-			"install -m 644 x /usr/local/bin/x", "ln -sf /a /etc/localtime", "cp -t /etc x", "echo x >| /etc/passwd", "curl -o /etc/x http://h/x",
-			"> /etc/motd", "{ echo a; echo b; } > /etc/x", "cd /etc && echo x > hosts", "echo x &> /etc/x", "mv x /etc/sudoers"},
-		LookAlikes: []string{"cat /etc/hosts", "cp /etc/hosts .", "echo '> /etc/hosts'", "sed s/a/b/ /etc/hosts", "echo x > etc/hosts", "grep x /etc/passwd > out",
-			"cat < /etc/hosts", "ls /etc 2>/dev/null", "ln -s /etc/hosts h", "tee out < /etc/hosts"},
-	},
-	{
-		ID: "service.stop", Key: "stop/restart system service", Family: "service", Remember: RememberAll,
-		Matches:  "stop, restart, disable, mask, kill and their like, of service managers and supervisors",
-		Programs: servicePrograms(), Match: serviceStop,
-		Examples: []string{"systemctl stop nginx", "sudo systemctl --user restart x", "service nginx stop", "rc-service sshd restart", "systemctl mask x",
-			"/etc/init.d/nginx stop", "launchctl unload x.plist", "systemctl -H host disable x", "supervisorctl stop all"},
-		LookAlikes: []string{"systemctl status nginx", "service nginx status", "systemctl start x", "echo systemctl stop x", "systemctl list-units stop",
-			"journalctl -u stop", "service --status-all"},
-	},
+func systemRows() []Row {
+	return []Row{
+		{
+			ID: "sysconf.write", Key: "overwrite system config", Family: "system", Remember: RememberAll,
+			Matches:  "a write to /etc or another system path, by redirect, tee, copy, move, link, install, in-place edit or download",
+			Programs: []string{"tee", "cp", "mv", "install", "ln", "sed", "dd", "truncate", "curl", "wget", "rsync"}, Writes: true, Match: sysconfWrite,
+			Examples: []string{"echo x > /etc/hosts", "echo x >> /etc/fstab", "cat a | sudo tee -a /etc/hosts", "cp x /etc/nginx/", "sed -i s/a/b/ /etc/ssh/sshd_config",
+				"install -m 644 x /usr/local/bin/x", "ln -sf /a /etc/localtime", "cp -t /etc x", "echo x >| /etc/passwd", "curl -o /etc/x http://h/x",
+				"> /etc/motd", "{ echo a; echo b; } > /etc/x", "cd /etc && echo x > hosts", "echo x &> /etc/x", "mv x /etc/sudoers"},
+			LookAlikes: []string{"cat /etc/hosts", "cp /etc/hosts .", "echo '> /etc/hosts'", "sed s/a/b/ /etc/hosts", "echo x > etc/hosts", "grep x /etc/passwd > out",
+				"cat < /etc/hosts", "ls /etc 2>/dev/null", "ln -s /etc/hosts h", "tee out < /etc/hosts"},
+		},
+		{
+			ID: "service.stop", Key: "stop/restart system service", Family: "service", Remember: RememberAll,
+			Matches:  "stop, restart, disable, mask, kill and their like, of service managers and supervisors",
+			Programs: servicePrograms(), Match: serviceStop,
+			Examples: []string{"systemctl stop nginx", "sudo systemctl --user restart x", "service nginx stop", "rc-service sshd restart", "systemctl mask x",
+				"/etc/init.d/nginx stop", "launchctl unload x.plist", "systemctl -H host disable x", "supervisorctl stop all"},
+			LookAlikes: []string{"systemctl status nginx", "service nginx status", "systemctl start x", "echo systemctl stop x", "systemctl list-units stop",
+				"journalctl -u stop", "service --status-all"},
+		},
+	}
 }
 
 // writes lists the operands, options and redirects of a command that it writes to. A source is never one.
