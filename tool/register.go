@@ -41,11 +41,11 @@ func (t *Table) Register(x Tool) { t.add(x, 2) }
 
 func (t *Table) add(x Tool, skip int) {
 	e := Entry{Tool: x}
-	if pc, file, _, ok := runtime.Caller(skip); ok {
-		e.File = file[strings.LastIndexByte(file, '/')+1:]
-		if f := runtime.FuncForPC(pc); f != nil {
-			e.Package = packageOf(f.Name())
-		}
+	var pc [1]uintptr
+	if runtime.Callers(skip+1, pc[:]) > 0 {
+		f, _ := runtime.CallersFrames(pc[:]).Next()
+		e.File = f.File[strings.LastIndexByte(f.File, '/')+1:]
+		e.Package = packageOf(f.Function)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
