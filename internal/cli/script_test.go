@@ -35,6 +35,10 @@ func TestScripts(t *testing.T) {
 			if name == "root" {
 				return os.Getuid() == 0, nil
 			}
+			if file, ok := strings.CutPrefix(name, "exists:"); ok {
+				_, err := os.Stat(file)
+				return err == nil, nil
+			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

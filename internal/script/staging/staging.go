@@ -61,9 +61,15 @@ type Dir struct {
 func New(o Options) *Area {
 	if o.Temp == "" {
 		o.Temp = os.TempDir()
+		if _, err := os.Stat(o.Temp); err != nil {
+			o.Temp = lastTemp
+		}
 	}
 	return &Area{o: o}
 }
+
+// lastTemp is where the system keeps what is temporary if TMPDIR names nothing that is there.
+const lastTemp = "/tmp"
 
 // Make makes the directory of one run.
 func (a *Area) Make() (*Dir, error) {
