@@ -125,6 +125,7 @@ type Result struct {
 	Limit     string       // where Reason is LimitHit: the limit and its value
 	Dir       Path         // directory at the end
 	DirNote   string       // the carried directory was gone: which one is used, and why
+	VarsNote  string       // variables that the next command won't see, and why
 	Left      []ProcessRef // members of the command's group still alive after a normal end
 	Survivors []ProcessRef // members that couldn't be ended
 	Recreated bool         // the place was made anew before this command

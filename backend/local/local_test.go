@@ -118,6 +118,29 @@ func TestHome_OfTheProfileIsMadeAndUsed(t *testing.T) { // LOC-4
 	}
 }
 
+func TestHome_ThatCantBeMadeIsNeededOnlyIfAskedFor(t *testing.T) { // LOC-4
+	b, _ := environment.Lookup("local")
+	for mode, fails := range map[string]bool{"auto": false, "real": false, "profile": true} {
+		e, err := b.Open(t.Context(), environment.OpenOptions{
+			HermesHome: "/dev/null", Environ: os.Environ, Config: &local.Config{HomeMode: mode},
+			Getenv: func(name string) string { return map[string]string{"container": "yes", "SHLVL": "1"}[name] },
+		})
+		if (err != nil) != fails {
+			t.Errorf("%s: %v", mode, err)
+		}
+		if err != nil {
+			continue
+		}
+		if got := run(t, e, `echo "$HOME"`); got != os.Getenv("HOME")+"\n" {
+			t.Errorf("%s: HOME is %q", mode, got)
+		}
+		if notes := strings.Join(e.Info().Notes, "\n"); mode == "auto" && !strings.Contains(notes, "keep the host's HOME") {
+			t.Errorf("%s", notes)
+		}
+		shut(t, e)
+	}
+}
+
 func TestInfo_WarnsOfSandboxesThatHaveGrown(t *testing.T) { // LOC-6
 	hermes := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(hermes, "sandboxes", "x"), 0o700); err != nil {

@@ -83,6 +83,45 @@ func TestCarry_StateSurvivesEveryEnd(t *testing.T) { // ENG-8, ENG-9
 	}
 }
 
+func TestCarry_WhatNoProgramCanBeStartedWithIsLeftOutAndNamed(t *testing.T) { // ENG-8, ENG-12
+	const fill = `fill() { printf "%*s" "$1" ""; };`
+	for name, row := range map[string]struct{ script, check, want, named string }{
+		"one":        {fill + `export SMALL=1 HUGE="$(fill 3000000)"`, `echo "$SMALL ${#HUGE}"`, "1 0\n", "HUGE"},
+		"many":       {fill + `export SMALL=1; for i in {10..39}; do export "BIG$i=$(fill 100000)"; done`, `echo "$SMALL"; env | grep -c ^BIG`, "1\n5\n", "BIG10, BIG11, BIG12, BIG13, BIG14 and 20 more"},
+		"grown":      {fill + `export KEPT="$(fill 200000)"`, `echo "$KEPT"`, "former\n", "KEPT"},
+		"many small": {`for i in {1..40000}; do export "V$i=123456789"; done; export SMALL=1`, `/bin/echo ok`, "ok\n", "more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := open(t, engine.Options{})
+			s := environment.NewState(environment.Path(t.TempDir()))
+			call(t, e, environment.Command{Script: `export KEPT=former`, State: s})
+			if res, out := call(t, e, environment.Command{Script: row.script, State: s}); res.ExitCode != 0 || !strings.Contains(res.VarsNote, row.named) {
+				t.Errorf("%+v, %q", res, out)
+			}
+			if res, out := call(t, e, environment.Command{Script: row.check, State: s}); out != row.want || res.VarsNote != "" {
+				t.Errorf("%+v, %.80q", res, out)
+			}
+		})
+	}
+}
+
+func TestRun_ScriptsOfQuotesArriveWhole(t *testing.T) { // ENG-2
+	e := open(t, engine.Options{})
+	for name, script := range map[string]string{
+		"quotes":     "#" + strings.Repeat("'", 60_000) + "\necho ok $BASHPID | tr -d 0-9",
+		"one line":   "echo ok '' #" + strings.Repeat("'", 60_000),
+		"line ends":  ": <<'E'\n" + strings.Repeat("\\\n", 40_000) + "E\necho 'ok '",
+		"just below": "#" + strings.Repeat("x", 96<<10-20) + "\necho 'ok '",
+	} {
+		for _, s := range []*environment.State{nil, environment.NewState("/")} {
+			if res, out := call(t, e, environment.Command{Script: script, State: s}); res.ExitCode != 0 || out != "ok \n" {
+				t.Errorf("%s: %+v, %.80q", name, res, out)
+			}
+		}
+	}
+}
+
 func TestCarry_PosixModeStays(t *testing.T) { // ENG-8
 	e := open(t, engine.Options{})
 	s := environment.NewState(environment.Path(t.TempDir()))

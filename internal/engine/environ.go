@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -16,9 +19,12 @@ var own = map[string]bool{
 const (
 	groupVariable   = "HERMES_GROUP"
 	askpassVariable = "SUDO_ASKPASS"
-	// longestVariable is what Linux takes as one string of an environment (32 pages); a longer one would keep every later command
-	// from starting, so it isn't carried.
-	longestVariable = 128 << 10
+	// longestString is what Linux takes as one argument or variable (32 pages).
+	longestString = 128 << 10
+	// mostCarried bounds names and values of all that is carried, in bytes: half of the 1 MiB that macOS takes for arguments and
+	// variables together, a quarter of the usual 2 MiB of Linux. What a command adds beyond it is left out, and the result says so:
+	// a program can't be started with it, and no later command could mend that.
+	mostCarried = 512 << 10
 )
 
 // variables turns "name=value" entries into a map. Of two entries for a name the last one counts.
@@ -70,9 +76,10 @@ type carrier struct {
 }
 
 // after gives what is carried from now on, as a difference to the base. A variable that was set for the call and still has that
-// value counts as untouched.
-func (c carrier) after(d dump) environment.Snapshot {
-	s := environment.Snapshot{Dir: environment.Path(d.dir), Vars: map[string]*string{}}
+// value counts as untouched. tooLong names the variables that keep their former value because a program can't be started with the
+// new one.
+func (c carrier) after(d dump) (s environment.Snapshot, tooLong []string) {
+	s = environment.Snapshot{Dir: environment.Path(d.dir), Vars: map[string]*string{}}
 	keep := func(name string) {
 		if old, had := c.before.Vars[name]; had {
 			s.Vars[name] = old
@@ -83,8 +90,13 @@ func (c carrier) after(d dump) environment.Snapshot {
 		old, had := c.before.Vars[name]
 		switch own, inBase := c.base[name]; {
 		case isOwn(name):
-		case perCall && set == v, len(name)+len(v) >= longestVariable-1:
+		case perCall && set == v:
 			keep(name)
+		case len(name)+len(v) >= longestString-1:
+			keep(name)
+			if old == nil || *old != v {
+				tooLong = append(tooLong, name)
+			}
 		case had && old != nil && same(name, *old, v):
 			keep(name)
 		case inBase && same(name, own, v):
@@ -110,7 +122,62 @@ func (c carrier) after(d dump) environment.Snapshot {
 			s.Vars[name] = nil
 		}
 	}
-	return s
+	return s, append(tooLong, c.bound(s)...)
+}
+
+// bound takes back what a command added, the largest first, until what is carried is within its bound, and names it.
+func (c carrier) bound(s environment.Snapshot) (taken []string) {
+	total := 0
+	var added []string
+	for name, v := range s.Vars {
+		total += weight(name, v)
+		if v != nil && c.before.Vars[name] != v {
+			added = append(added, name)
+		}
+	}
+	if total <= mostCarried {
+		return nil
+	}
+	slices.SortFunc(added, func(a, b string) int {
+		return cmp.Or(weight(b, s.Vars[b])-weight(a, s.Vars[a]), strings.Compare(a, b))
+	})
+	for _, name := range added {
+		if total <= mostCarried {
+			break
+		}
+		total -= weight(name, s.Vars[name])
+		if old, had := c.before.Vars[name]; had {
+			s.Vars[name] = old
+			total += weight(name, old)
+		} else {
+			delete(s.Vars, name)
+		}
+		taken = append(taken, name)
+	}
+	return taken
+}
+
+// weight is what a variable adds to an environment, in bytes.
+func weight(name string, v *string) int {
+	if v == nil {
+		return 0
+	}
+	return len(name) + len(*v) + 2
+}
+
+// notCarried tells which variables keep their former values.
+func notCarried(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	const shown = 5
+	list := strings.Join(names[:min(len(names), shown)], ", ")
+	if more := len(names) - shown; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("too large to be carried to the next command (at most %d KiB a variable, %d KiB in all), use a file instead: %s",
+		longestString>>10, mostCarried>>10, list)
 }
 
 func isOwn(name string) bool { return own[name] }

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -167,7 +168,7 @@ func (r *run) carryOver(res *environment.Result) {
 	r.state.rest()
 	c := r.state.collected()
 	if c.over {
-		r.e.o.Log.Warn("the state of a command is not carried", "reason", "too long", "limit", c.most)
+		res.VarsNote = fmt.Sprintf("directory and variables are not carried to the next command: together they have more than %d MiB", c.most>>20)
 		return
 	}
 	d, err := parseDump(c.Bytes())
@@ -183,7 +184,9 @@ func (r *run) carryOver(res *environment.Result) {
 	before := environment.Snapshot{Dir: r.before.Dir, Vars: r.before.Vars}
 	after := environment.Snapshot{Dir: res.Dir, Vars: r.before.Vars}
 	if r.varied {
-		after = carrier{base: r.base, call: r.c.Env, before: r.before}.after(d)
+		var tooLong []string
+		after, tooLong = carrier{base: r.base, call: r.c.Env, before: r.before}.after(d)
+		res.VarsNote = notCarried(tooLong)
 		after.Dir = res.Dir
 	}
 	if environment.Path(r.place.dir) == res.Dir && r.c.Dir != "" {

@@ -11,6 +11,17 @@ import (
 	"github.com/hermes-runtime/hermes/internal/engine"
 )
 
+func TestLimits_FewDescriptorsStillCarryTheState(t *testing.T) { // LIM-2, ENG-8
+	e := open(t, engine.Options{Limits: environment.Limits{OpenFiles: 64}})
+	s := environment.NewState(environment.Path(t.TempDir()))
+	if _, out := call(t, e, environment.Command{Script: "export A=1; ulimit -n", State: s}); out != "64\n" {
+		t.Errorf("%q", out)
+	}
+	if _, out := call(t, e, environment.Command{Script: `echo "$A"`, State: s}); out != "1\n" {
+		t.Errorf("%q", out)
+	}
+}
+
 func TestLimits_AHitIsNamedWithItsValue(t *testing.T) { // LIM-2
 	const eat = `x=$(head -c 200000000 /dev/zero | tr '\0' x); echo ${#x}`
 	for name, row := range map[string]struct {

@@ -89,7 +89,8 @@ func (l *Login) parse(b []byte) error {
 	}
 	parseFunctions(string(parts[1]), vars)
 	base := variables(l.Environ)
-	l.changed = carrier{base: base}.after(dump{vars: vars}).Vars
+	after, _ := carrier{base: base}.after(dump{vars: vars}) // the user's own shell can't use what is too large either
+	l.changed = after.Vars
 	var text strings.Builder
 	if len(bytes.TrimSpace(parts[2])) > 0 {
 		text.WriteString("shopt -s expand_aliases\n")

@@ -68,14 +68,16 @@ func (r *run) program() error {
 			return err
 		}
 	}
-	text := ""
-	if len(r.c.Script) < argScript {
+	text, fits := "", len(r.c.Script) < argScript
+	if fits {
 		text = w.text(r.c.Script)
+		fits = len(text) < longestString // as one word of the shell, a script full of quotes is much longer
 	}
-	if len(r.c.Script) >= argScript || len(text) >= longestString { // as a word of the shell a text of quotes is much longer
+	if !fits {
 		if w.script, err = feed(r.c.Script); err != nil {
 			return err
 		}
+		text = w.text(r.c.Script)
 	}
 	for _, x := range r.c.Extra {
 		f, err := duplicate(x)
@@ -86,9 +88,6 @@ func (r *run) program() error {
 		r.env = append(r.env, x.Name+"="+strconv.Itoa(len(files)-1))
 	}
 	r.files = files
-	if text == "" || w.script != 0 {
-		text = w.text(r.c.Script)
-	}
 	r.path, r.argv = r.e.shell, []string{r.e.shell, "-c", text}
 	if len(r.c.Argv) > 0 {
 		r.path, r.argv = "", r.c.Argv

@@ -94,6 +94,13 @@ func ended(c *tool.Call, r request, a session.Answer) answer {
 	return res
 }
 
+// neverRan turns what the place printed in the command's stead into the reason why nothing ran.
+func neverRan(res answer) answer {
+	res.Status, res.Error.text, res.Output = statusError, strings.TrimPrefix(res.Output, "hermes: "), ""
+	res.DurationSeconds = nil
+	return res
+}
+
 // timeUsed is the limit that struck: the call's own, unless a shorter one of its caller came first.
 func timeUsed(r request, a session.Answer) time.Duration {
 	if a.Elapsed > 0 && a.Elapsed < r.timeout {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -133,15 +134,26 @@ func TestTerminal_ProgramsOwn124IsNoTimeout_EXC1(t *testing.T) {
 	}
 }
 
+func TestTerminal_WhatThePlaceRefusedRanNothing(t *testing.T) {
+	h := told(func(_ context.Context, c environment.Command) (environment.Result, error) {
+		_, err := io.WriteString(c.Output, "hermes: the command is too long\n")
+		return environment.Result{ExitCode: -1, Reason: environment.Exited, Dir: "/w"}, err
+	})
+	r := run(t, h, command(t, "x"))
+	if r.ExitCode != -1 || r.Status != "error" || r.Output != "" || r.err() != "the command is too long" || r.DurationSeconds != nil || r.outcome.Status != tool.StatusError {
+		t.Errorf("%s", r.text)
+	}
+}
+
 func TestTerminal_WhatElseTheResultTells(t *testing.T) {
 	h := told(func(context.Context, environment.Command) (environment.Result, error) {
-		return environment.Result{ExitCode: 137, Reason: environment.LimitHit, Limit: "memory 64 MB", Dir: "/w", DirNote: "/gone was removed", Recreated: true,
+		return environment.Result{ExitCode: 137, Reason: environment.LimitHit, Limit: "memory 64 MB", Dir: "/w", DirNote: "/gone was removed", Recreated: true, VarsNote: "A is too large",
 			Left: []environment.ProcessRef{{PID: 7, Command: "srv"}}}, nil
 	})
 	c := call(h, command(t, "x"))
 	c.Approval = &tool.Approval{Outcome: "approved", Who: "me", Asked: true}
 	r := runCall(t, t.Context(), c)
-	if r.Limit != "memory 64 MB" || r.CwdNote == "" || !r.EnvironmentRecreated || len(r.LeftRunning) != 1 || r.LeftRunning[0].PID != 7 || r.Approval == nil || r.Approval.Who != "me" {
+	if r.Limit != "memory 64 MB" || r.CwdNote == "" || r.Note != "A is too large" || !r.EnvironmentRecreated || len(r.LeftRunning) != 1 || r.LeftRunning[0].PID != 7 || r.Approval == nil || r.Approval.Who != "me" {
 		t.Errorf("%s", r.text)
 	}
 	c.Approval = &tool.Approval{Outcome: "approved"}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/redact"
@@ -124,7 +126,11 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	}
 	hooks.transform(ctx, r.Command, &a)
 	res := ended(c, r, a)
-	res.Note = sudo.finish(ctx, a.Place, a.Result)
+	notes := []string{sudo.finish(ctx, a.Place, a.Result), a.VarsNote}
+	res.Note = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
+	if a.ExitCode == nothingRan {
+		return tool.Outcome{Value: neverRan(res), Status: tool.StatusError, Type: tool.ErrTypeTool}, nil
+	}
 	return outcome(a.Reason, res), nil
 }
 
