@@ -1,4 +1,4 @@
-//go:build embedpython && !nopython && ((linux && (amd64 || arm64)) || (darwin && (amd64 || arm64)))
+//go:build !nopython && ((linux && (amd64 || arm64)) || (darwin && (amd64 || arm64)))
 
 package embedded
 

@@ -1,4 +1,4 @@
-//go:build embedpython && !nopython && (linux || darwin)
+//go:build !nopython && (linux || darwin)
 
 package embedded
 
