@@ -1,11 +1,14 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
+	goruntime "runtime"
 	"slices"
 
 	env "github.com/hermes-runtime/hermes/environment"
@@ -82,14 +85,28 @@ func (r *Runtime) secretVariables() map[string]string {
 // TerminalUnavailable says why commands can't run where they are configured to, nil if they can.
 func (r *Runtime) TerminalUnavailable(ctx context.Context) error {
 	b, err := r.backend()
-	if err != nil || b.Check == nil {
+	if err != nil {
 		return err
+	}
+	if why := r.lacking(b)["commands"]; why != "" {
+		return &env.Error{Kind: env.ErrUnsupported, Op: "terminal.backend " + b.Name, Err: errors.New(why)}
+	}
+	if b.Check == nil {
+		return nil
 	}
 	settings, err := r.backendConfig(b)
 	if err != nil {
 		return err
 	}
 	return b.Check(ctx, settings)
+}
+
+// lacking is what a backend can't do on this machine.
+func (r *Runtime) lacking(b env.Backend) map[string]string {
+	if b.Lacking == nil {
+		return nil
+	}
+	return b.Lacking(cmp.Or(r.options.GOOS, goruntime.GOOS))
 }
 
 func (r *Runtime) backend() (env.Backend, error) {

@@ -45,6 +45,7 @@ type Options struct {
 	Log        *slog.Logger  // nil = warnings and errors are dropped
 	Progress   io.Writer     // what a person is told while they wait; nil = nothing
 	GuardArgv  []string      // starts the guard that ends commands if this process dies; nil = there is none
+	GOOS       string        // operating system whose rules decide what is available; "" = this one's
 	Subreaper  bool          // the process may adopt what its commands orphan, where there are no cgroups
 	Version    string        // told to collectors of telemetry
 }
@@ -99,7 +100,9 @@ func Open(_ context.Context, o Options) (*Runtime, error) {
 		return nil, err
 	}
 	if r.dotenv, err = config.LoadDotEnv(filepath.Join(r.home, ".env")); err != nil {
-		r.problem(err)
+		for _, e := range unjoin(err) {
+			r.problem(e)
+		}
 	}
 	r.settings.read(r.doc, r.problem)
 	r.build()
@@ -148,9 +151,9 @@ func (r *Runtime) build() {
 	if r.observer != nil {
 		r.observer.Watch(r.door.Abandoned)
 	}
-	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log})
+	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, GOOS: o.GOOS})
 	r.services.held = []any{
-		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts, r.scriptConfig(),
+		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts,
 		grants{r.place.Passthrough},
 	}
 }
@@ -190,6 +193,13 @@ func (r *Runtime) problem(err error) {
 	r.problems = append(r.problems, err)
 	if r.log != nil {
 		r.log.Warn(err.Error())
+	}
+}
+
+// tell says to a person who waits what they wait for.
+func (r *Runtime) tell(text string) {
+	if r.options.Progress != nil {
+		fmt.Fprintln(r.options.Progress, "hermes: "+text)
 	}
 }
 

@@ -4,15 +4,7 @@ import (
 	"context"
 
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
-	"github.com/hermes-runtime/hermes/internal/script"
 )
-
-// scriptConfig reads what is configured for scripts. A bad value stays with the settings: no script runs before it is mended.
-func (r *Runtime) scriptConfig() *script.Config {
-	c := &script.Config{}
-	c.Problem = r.doc.Decode(script.Section, c)
-	return c
-}
 
 // grants are the variables that the user lets through by name.
 type grants struct{ names []string }
