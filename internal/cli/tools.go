@@ -280,6 +280,9 @@ type callLine struct {
 	err     string // why it can't be read
 }
 
+// maxBatch bounds the calls of a batch together, in bytes: they are held until the last one is read.
+const maxBatch = 256 << 20
+
 // readCalls reads the calls of a batch from a file, or from standard input if name is -.
 func (a *app) readCalls(name string) ([]callLine, error) {
 	in := a.in
@@ -292,9 +295,12 @@ func (a *app) readCalls(name string) ([]callLine, error) {
 		in = f
 	}
 	var out []callLine
-	r := bufio.NewReaderSize(in, 64<<10)
-	for {
+	r := bufio.NewReaderSize(io.LimitReader(in, maxBatch+1), 64<<10)
+	for read := 0; ; {
 		text, err := r.ReadBytes('\n')
+		if read += len(text); read > maxBatch {
+			return nil, usage("the calls are longer than %d bytes together", maxBatch)
+		}
 		if line := strings.TrimSpace(string(text)); line != "" {
 			out = append(out, readCall(line))
 		}
