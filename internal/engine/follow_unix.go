@@ -82,6 +82,7 @@ func (r *run) ended(res *environment.Result, x exit) {
 		res.Reason, res.Signal = environment.Signaled, unix.SignalName(x.signal)
 	}
 	if r.c.EndLeft {
+		res.Left = r.left()
 		res.Survivors = r.group.End(r.grace())
 	}
 	r.drain()

@@ -105,6 +105,9 @@ func Open(_ context.Context, o Options) (*Runtime, error) {
 		}
 	}
 	r.settings.read(r.doc, r.problem)
+	if tz := r.settings.root.Timezone; tz != "" {
+		r.environ[timezoneName] = tz
+	}
 	r.build()
 	return r, nil
 }
@@ -160,7 +163,7 @@ func (r *Runtime) build() {
 
 // hide takes secrets out of what is logged.
 func (r *Runtime) hide(text string) string {
-	if r.settings.security.knownOnly() {
+	if r.settings.security.KnownOnly() {
 		return r.redactor.Known(text)
 	}
 	return r.redactor.All(text)

@@ -8,6 +8,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/registry"
+	"github.com/hermes-runtime/hermes/internal/session"
 )
 
 // callSettings is `runtime:`, what bounds calls.
@@ -49,6 +50,9 @@ type rootSettings struct {
 
 func (*rootSettings) Section() string { return "" }
 
+// timezoneName is the variable that tools know rootSettings.Timezone by.
+const timezoneName = "HERMES_TIMEZONE"
+
 type customToolset struct {
 	Description string   `yaml:"description"`
 	Tools       []string `yaml:"tools"`
@@ -61,14 +65,6 @@ type agentSettings struct {
 
 func (*agentSettings) Section() string { return "agent" }
 
-type securitySettings struct {
-	Redact string `yaml:"redact" default:"on" enum:"on|off|true|false" help:"off leaves text that merely looks like a secret; values of known secrets are always taken out"`
-}
-
-func (*securitySettings) Section() string { return "security" }
-
-func (s *securitySettings) knownOnly() bool { return s.Redact == "off" || s.Redact == "false" }
-
 type auditSettings struct {
 	Required bool `yaml:"required" default:"false" help:"refuse calls while the audit can't be written"`
 }
@@ -79,8 +75,7 @@ func init() {
 	config.Register(
 		func() config.Sectioned { return &callSettings{} }, func() config.Sectioned { return &outputSettings{} },
 		func() config.Sectioned { return &registrySettings{} }, func() config.Sectioned { return &rootSettings{} },
-		func() config.Sectioned { return &agentSettings{} }, func() config.Sectioned { return &securitySettings{} },
-		func() config.Sectioned { return &auditSettings{} },
+		func() config.Sectioned { return &agentSettings{} }, func() config.Sectioned { return &auditSettings{} },
 	)
 }
 
@@ -91,7 +86,7 @@ type settings struct {
 	registry registrySettings
 	root     rootSettings
 	agent    agentSettings
-	security securitySettings
+	security session.Secrecy
 	audit    auditSettings
 }
 
@@ -110,7 +105,7 @@ func (s *settings) door() dispatch.Config {
 	return dispatch.Config{
 		MaxParallelCalls: s.calls.MaxParallelCalls, InterruptGrace: s.calls.InterruptGrace,
 		AsyncIdle: s.calls.AsyncIdle, AsyncMax: s.calls.AsyncMax, TurnResultChars: s.calls.TurnResultChars,
-		PerTool: maps.Clone(s.output.PerTool), RedactKnownOnly: s.security.knownOnly(), AuditRequired: s.audit.Required,
+		PerTool: maps.Clone(s.output.PerTool), RedactKnownOnly: s.security.KnownOnly(), AuditRequired: s.audit.Required,
 	}
 }
 

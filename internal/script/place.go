@@ -81,7 +81,12 @@ func (x *run) findPython(ctx context.Context) error {
 	if x.vars, err = x.variables(ctx); err != nil {
 		return err
 	}
-	tell := func(text string) { x.call.Host.Progress(0, 0, text) }
+	tell := func(text string) {
+		x.call.Host.Progress(0, 0, text)
+		if x.r.o.Tell != nil {
+			x.r.o.Tell(text)
+		}
+	}
 	if x.mode == ModeStrict {
 		x.python, err = x.r.o.Resolver.Own(ctx, tell)
 	} else {

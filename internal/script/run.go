@@ -262,7 +262,7 @@ func (x *run) environ(ctx context.Context) []string {
 		o.timezone = x.call.Host.Getenv(timezoneName)
 	}
 	if t, ok := tool.Service[Tracer](x.call); ok {
-		o.trace = t.TraceParent(ctx)
+		o.trace = t.Traceparent(ctx)
 	}
 	if x.mode == ModeProject {
 		o.dir = x.session

@@ -24,6 +24,7 @@ type Options struct {
 	Resolver *python.Resolver // nil = one with Hermes's own interpreter below Home, where the build has it
 	Clock    Clock            // nil = the real one
 	Log      *slog.Logger     // nil = none
+	Tell     func(string)     // tells a person what takes long before a script starts; nil = nobody is told
 	GOOS     string           // operating system that hermes runs on, "" = runtime.GOOS
 }
 

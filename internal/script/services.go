@@ -37,7 +37,7 @@ type Redaction interface {
 
 // Tracer is a service of the runtime: the traceparent header of the span in ctx, "" without one.
 type Tracer interface {
-	TraceParent(ctx context.Context) string
+	Traceparent(ctx context.Context) string
 }
 
 // Origin tells where in a script a nested call comes from, for a question about it.
