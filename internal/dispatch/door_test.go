@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/internal/redact"
 	"github.com/hermes-runtime/hermes/internal/registry"
@@ -369,6 +370,42 @@ func TestDispatch_StragglerIsLeftBehind(t *testing.T) {
 	}
 	close(release)
 }
+
+// What was approved in one directory doesn't run in another that a call beside it has gone to meanwhile.
+func TestApprove_ConsentHoldsForTheDirectoryThatWasShown(t *testing.T) {
+	for _, tc := range []struct {
+		dir  string // of the action
+		runs bool
+	}{{"", false}, {"sub", false}, {"/abs", true}} {
+		ran := false
+		run := simple("risky", func(context.Context, *tool.Call) (any, error) { ran = true; return 1, nil })
+		b := newBed(t, Config{}, riskyTool{run.(*tool.Function), tool.Action{Kind: tool.ActionCommand, Text: "rm -rf x", Dir: tc.dir}})
+		dir := "/work"
+		b.door.approver = approverFunc(func(approval.Request) approval.Decision {
+			dir = "/" // while the person reads the question
+			return approval.Decision{Outcome: approval.Approved}
+		})
+		s := b.session()
+		s.Facts = func() Facts { return Facts{Dir: dir} }
+		r := b.door.Call(context.Background(), s, tool.Request{Name: "risky"})
+		if ran != tc.runs || !tc.runs && (r.Status != tool.StatusBlocked || !strings.Contains(r.JSON, "/work")) {
+			t.Errorf("%q: ran %v, %s", tc.dir, ran, r.JSON)
+		}
+	}
+}
+
+type riskyTool struct {
+	*tool.Function
+	action tool.Action
+}
+
+func (r riskyTool) Risks(context.Context, *tool.Call) ([]tool.Action, error) {
+	return []tool.Action{r.action}, nil
+}
+
+type approverFunc func(approval.Request) approval.Decision
+
+func (f approverFunc) Check(_ context.Context, r approval.Request) approval.Decision { return f(r) }
 
 // OBS-6, HK-1: a call that was given up is told to observers and audit with all that was known of it.
 func TestDispatch_StragglersCallIsToldWhole(t *testing.T) {

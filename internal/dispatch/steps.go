@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -111,7 +112,13 @@ func approve(ctx context.Context, f *flight) {
 		return
 	}
 	for _, a := range actions {
+		from := f.session.facts().Dir
 		if f.decide(f.judge(ctx, a)); f.done {
+			return
+		}
+		if now := f.session.facts().Dir; from != "" && now != from && !path.IsAbs(a.Dir) {
+			f.refuse(tool.StatusBlocked, tool.ErrTypeGuardrailBlock, "the working directory was "+from+" when this was judged and is "+now+
+				" now, because another call changed it meanwhile: look whether it is still what you mean, and send it again", nil)
 			return
 		}
 	}

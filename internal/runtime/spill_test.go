@@ -113,13 +113,6 @@ func TestSpill_ForeignDirectoryIsLeftAlone(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A file that is written while a command runs reaches an environment of its own when it is whole.
 func TestSpill_OpenMovesIntoAnotherNamespace_SIZ2(t *testing.T) {
 	s, p := keeping(t)
@@ -169,45 +162,5 @@ func TestSweeper_OldOnesAndTheOldestGo_SIZ10(t *testing.T) {
 	s.looked[dir] = time.Now().Add(-2 * time.Hour)
 	if s.sweep(dir); strings.Contains(names(), "old.txt") {
 		t.Error("a long-lived process doesn't look again")
-	}
-}
-
-// RED-1: a key is a secret though it begins with a slash; what says where a file lies is none.
-func TestHeldSecrets_KeysThatLookLikePathsCount(t *testing.T) {
-	there := filepath.Join(t.TempDir(), "credentials.json")
-	must(t, os.WriteFile(there, nil, 0o600))
-	r := &Runtime{environ: map[string]string{"A_KEY": "/wJalrXUtnFEMIK7MDENG+bPxRfiCYEXAMPLE", "B_CREDENTIALS": there, "C_AUTH": "unix:path=/run/bus", "D": "plain"}}
-	held := r.heldSecrets()
-	if len(held) != 1 || held["A_KEY"] == "" {
-		t.Errorf("held: %v", held)
-	}
-}
-
-// SUD-3: what a session's person typed is forgotten with the session.
-func TestSession_EndForgetsTheSudoPassword(t *testing.T) {
-	r, err := Open(t.Context(), Options{Home: t.TempDir(), Environ: []string{}})
-	must(t, err)
-	defer func() { must(t, r.Close(context.Background())) }()
-	s := r.Session(SessionOptions{ID: "s"})
-	_, _, err = r.sudo.Ask(t.Context(), "s", func(context.Context) (string, bool, error) { return "pw", true, nil })
-	must(t, err)
-	must(t, s.Close(t.Context()))
-	if _, known := r.sudo.Password("s"); known {
-		t.Error("the password outlives its session")
-	}
-}
-
-// A key of the configuration that stands for a variable reaches what asks for the variable.
-func TestOpen_TimezoneOfTheConfigurationHolds(t *testing.T) {
-	home := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(home, "config.yaml"), []byte("timezone: Asia/Seoul\nsecurity: {redact: false}\n"), 0o600))
-	r, err := Open(t.Context(), Options{Home: home, Environ: []string{"HERMES_TIMEZONE=UTC"}})
-	must(t, err)
-	defer func() { must(t, r.Close(context.Background())) }()
-	if got := r.Getenv("HERMES_TIMEZONE"); got != "Asia/Seoul" {
-		t.Errorf("HERMES_TIMEZONE is %q", got)
-	}
-	if p := r.Problems(); len(p) != 0 || !r.settings.security.KnownOnly() {
-		t.Errorf("security.redact: false: %v", p)
 	}
 }

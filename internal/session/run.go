@@ -32,7 +32,7 @@ type Config struct {
 
 // Secrecy is the part of `security:` that says how much is taken out of what commands print.
 type Secrecy struct {
-	Redact string `yaml:"redact" default:"on" enum:"on|off" help:"off leaves what merely looks like a secret; values of known secrets are taken out always"`
+	Redact string `yaml:"redact" default:"on" enum:"on|off|true|false" help:"off leaves what merely looks like a secret; values of known secrets are taken out always"`
 }
 
 func init() {
@@ -46,7 +46,7 @@ func (*Config) Section() string { return "tool_output" }
 func (*Secrecy) Section() string { return "security" }
 
 // KnownOnly reports whether what merely looks like a secret is left.
-func (s *Secrecy) KnownOnly() bool { return s.Redact == "off" }
+func (s *Secrecy) KnownOnly() bool { return s.Redact == "off" || s.Redact == "false" }
 
 // Request is one command of a session. Command.Output and Command.State are filled in.
 type Request struct {
