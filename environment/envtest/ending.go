@@ -70,8 +70,11 @@ var ending = []check{
 		res, out := s.run(t, environment.Command{
 			Script: "setsid sleep 60 >/dev/null 2>&1 & sleep 60 & echo $!; exit 5", EndLeft: true, Grace: 50 * time.Millisecond,
 		})
-		if len(res.Left)+len(res.Survivors) > 0 || res.ExitCode != 5 {
+		if len(res.Left) != 2 || len(res.Survivors) > 0 || res.ExitCode != 5 {
 			t.Errorf("%+v", res)
+		}
+		for _, left := range res.Left {
+			s.gone(t, strconv.Itoa(left.PID))
 		}
 		s.gone(t, strings.TrimSpace(out))
 	}},

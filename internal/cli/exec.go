@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-runtime/hermes/internal/script"
+	"github.com/hermes-runtime/hermes/internal/script/stub"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -19,13 +20,23 @@ const scriptTool = script.ToolName
 func (a *app) exec() *cobra.Command {
 	var c choice
 	var text bool
+	var stubs string
 	cmd := &cobra.Command{
 		Use: "exec FILE.py|- [-- ARGS...]", Short: "Run a Python script that calls tools, with no model involved",
 		Long: "The script runs as a model's would: in a child process, with `from hermes_tools import ...` for the tools.\n" +
 			"The JSON result of execute_code is printed, and the exit code is 0 only if its status is success.",
-		Example: "  hermes exec examples/hello.py\n  echo 'print(1 + 1)' | hermes exec --text -",
-		Args:    cobra.MinimumNArgs(1),
+		Example: "  hermes exec examples/hello.py\n  echo 'print(1 + 1)' | hermes exec --text -\n" +
+			"  hermes exec --stubs .hermes-stubs",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if stubs != "" {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if stubs != "" {
+				return a.writeStubs(stubs)
+			}
 			code, err := a.readScript(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -48,7 +59,22 @@ func (a *app) exec() *cobra.Command {
 	c.act(cmd)
 	c.pick(cmd)
 	cmd.Flags().BoolVar(&text, "text", false, "print only what the script printed")
+	cmd.Flags().StringVar(&stubs, "stubs", "", "write hermes_tools and its types into `DIR`, for an editor, and run nothing")
 	return cmd
+}
+
+// writeStubs writes the module that scripts import, and says where.
+func (a *app) writeStubs(dir string) error {
+	files, err := stub.WriteTo(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if _, err := fmt.Fprintln(a.out, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *app) readScript(ctx context.Context, name string) (string, error) {
