@@ -1,0 +1,335 @@
+// Package runtime builds everything from the configuration and owns all state: it is the only place that knows every service.
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/approval"
+	"github.com/hermes-runtime/hermes/internal/atomicfile"
+	"github.com/hermes-runtime/hermes/internal/config"
+	"github.com/hermes-runtime/hermes/internal/dispatch"
+	"github.com/hermes-runtime/hermes/internal/envs"
+	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/observe"
+	"github.com/hermes-runtime/hermes/internal/redact"
+	"github.com/hermes-runtime/hermes/internal/registry"
+	"github.com/hermes-runtime/hermes/internal/script"
+	"github.com/hermes-runtime/hermes/internal/secret"
+	"github.com/hermes-runtime/hermes/internal/session"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// Options makes a Runtime. The zero value works.
+type Options struct {
+	Home       string        // HERMES_HOME; "" = as the environment says, else ~/.hermes
+	ConfigFile string        // "" = config.yaml in Home
+	Dir        string        // directory that sessions start in; "" = as configured
+	Tools      *tool.Table   // built-in tools; nil = those that are linked in
+	Embedded   []tool.Tool   // tools of the embedder
+	Hooks      []hook.Hook   // asked in this order
+	Asker      channel.Asker // reaches the person at this runtime; nil = nobody can answer
+	Environ    []string      // nil = the process's
+	Log        *slog.Logger  // nil = warnings and errors are dropped
+	Progress   io.Writer     // what a person is told while they wait; nil = nothing
+	GuardArgv  []string      // starts the guard that ends commands if this process dies; nil = there is none
+	GOOS       string        // operating system whose rules decide what is available; "" = this one's
+	Subreaper  bool          // the process may adopt what its commands orphan, where there are no cgroups
+	Version    string        // told to collectors of telemetry
+}
+
+// Runtime is a tool runtime. It is safe for concurrent use.
+type Runtime struct {
+	options  Options
+	home     string
+	environ  map[string]string
+	dotenv   map[string]string
+	doc      *config.Document
+	settings settings
+	log      *slog.Logger
+	secrets  *secret.Set
+	redactor *redact.Redactor
+	services *services
+	registry *registry.Registry
+	hooks    *hook.Set
+	gate     *approval.Gate
+	place    envs.Config // where commands run, as configured
+	places   *envs.Manager
+	door     *dispatch.Door
+	audit    *atomicfile.Rotating
+	decided  *atomicfile.Rotating
+	scripts  *script.Runner
+	observer *observe.Observer
+	sudo     session.Sudo
+	memory   tool.Memory
+	sweep    func(string)
+
+	mu       sync.Mutex
+	problems []error
+	closed   bool
+	sessions map[*Session]bool
+}
+
+// Open reads the configuration and builds a runtime. A file that can't be read as YAML is an error; a single bad value is a
+// Problem, and its default holds.
+func Open(_ context.Context, o Options) (*Runtime, error) {
+	r := &Runtime{options: o, environ: variables(o.Environ), sessions: map[*Session]bool{}}
+	var err error
+	if r.home, err = homeDir(o.Home, r.environ); err != nil {
+		return nil, err
+	}
+	file := o.ConfigFile
+	if file == "" {
+		file = config.DefaultPath(r.home)
+	} else if _, err := os.Stat(file); err != nil {
+		return nil, fmt.Errorf("read the configuration given: %w", err)
+	}
+	if r.doc, err = config.Load(file, r.lookupEnv); err != nil {
+		return nil, err
+	}
+	if r.dotenv, err = config.LoadDotEnv(filepath.Join(r.home, ".env")); err != nil {
+		for _, e := range unjoin(err) {
+			r.problem(e)
+		}
+	}
+	r.settings.read(r.doc, r.problem)
+	if tz := r.settings.root.Timezone; tz != "" {
+		r.environ[timezoneName] = tz
+	}
+	r.build()
+	return r, nil
+}
+
+// build puts the services together. Nothing is started.
+func (r *Runtime) build() {
+	o := r.options
+	r.secrets = &secret.Set{}
+	for name, value := range r.heldSecrets() {
+		r.secrets.Add(name, value)
+	}
+	r.redactor = redact.New(r.secrets)
+	r.log = slog.New(slog.DiscardHandler)
+	if o.Log != nil {
+		r.log = slog.New(redact.LogHandler(o.Log.Handler(), r.hide))
+	}
+	r.sweep = (&sweeper{keep: r.settings.output.SpillKeep, total: spillTotal, every: sweepEvery}).sweep
+	r.hooks = &hook.Set{Log: r.log}
+	r.hooks.Add(o.Hooks...)
+	r.audit = &atomicfile.Rotating{Path: filepath.Join(r.home, "audit", "calls.jsonl")}
+	r.decided = &atomicfile.Rotating{Path: filepath.Join(r.home, "audit", "approvals.jsonl")}
+	r.services = &services{doc: func() *config.Document { return r.doc }, getenv: r.Getenv, warn: r.problem}
+	r.place = r.readPlace()
+	r.places = r.environments()
+	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools()})
+	for _, t := range o.Embedded {
+		if err := r.registry.Register(registry.Embedder, t); err != nil {
+			r.problem(err)
+		}
+	}
+	r.gate = r.newGate()
+	parts := dispatch.Parts{
+		Registry: r.registry, Hooks: r.hooks, Approver: r.gate, Redactor: r.redactor, Audit: r.audit, Memory: &r.memory, Log: r.log,
+		Config: r.settings.door(),
+	}
+	var err error
+	if r.observer, err = observe.New(observe.Options{Getenv: r.Getenv, Version: o.Version, Log: r.log}); err != nil {
+		r.problem(err)
+	}
+	if r.observer != nil {
+		parts.Tracer, parts.Metrics = r.observer, r.observer.Measure
+	}
+	r.door = dispatch.New(parts)
+	if r.observer != nil {
+		r.observer.Watch(r.door.Abandoned)
+	}
+	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, GOOS: o.GOOS})
+	r.services.held = []any{
+		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts,
+		grants{r.place.Passthrough},
+	}
+}
+
+// hide takes secrets out of what is logged.
+func (r *Runtime) hide(text string) string {
+	if r.settings.security.KnownOnly() {
+		return r.redactor.Known(text)
+	}
+	return r.redactor.All(text)
+}
+
+// Home is HERMES_HOME.
+func (r *Runtime) Home() string { return r.home }
+
+// Config is the configuration as read.
+func (r *Runtime) Config() *config.Document { return r.doc }
+
+// Registry is what tools there are.
+func (r *Runtime) Registry() *registry.Registry { return r.registry }
+
+// Problems are the faults that were found in configuration and registrations, each told once.
+func (r *Runtime) Problems() []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]error{}, r.problems...)
+}
+
+func (r *Runtime) problem(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.problems {
+		if p.Error() == err.Error() {
+			return
+		}
+	}
+	r.problems = append(r.problems, err)
+	if r.log != nil {
+		r.log.Warn(err.Error())
+	}
+}
+
+// tell says to a person who waits what they wait for.
+func (r *Runtime) tell(text string) {
+	if r.options.Progress != nil {
+		fmt.Fprintln(r.options.Progress, "hermes: "+text)
+	}
+}
+
+// Getenv looks a variable up: in the environment, else in HERMES_HOME's .env.
+func (r *Runtime) Getenv(name string) string {
+	v, _ := r.lookupEnv(name)
+	return v
+}
+
+// LookupEnv is Getenv that tells an empty variable from one that isn't set.
+func (r *Runtime) LookupEnv(name string) (string, bool) {
+	if v, ok := r.environ[name]; ok {
+		return v, true
+	}
+	v, ok := r.dotenv[name]
+	return v, ok
+}
+
+// lookupEnv takes an empty variable for one that isn't set.
+func (r *Runtime) lookupEnv(name string) (string, bool) {
+	if v, ok := r.environ[name]; ok && v != "" {
+		return v, true
+	}
+	v, ok := r.dotenv[name]
+	return v, ok
+}
+
+// heldSecrets are the values that never leave: variables and .env entries that are named like a secret.
+func (r *Runtime) heldSecrets() map[string]string {
+	out := map[string]string{}
+	for _, from := range []map[string]string{r.environ, r.dotenv} {
+		for name, value := range from {
+			if secret.IsSecretName(name) && !namesPlace(value) {
+				out[name] = value
+			}
+		}
+	}
+	return out
+}
+
+// namesPlace tells whether a value says where something lies rather than what it is: a file that is there, a socket.
+func namesPlace(value string) bool {
+	if strings.HasPrefix(value, "unix:") {
+		return true
+	}
+	if !filepath.IsAbs(value) { // a key may well begin with a slash
+		return false
+	}
+	_, err := os.Stat(value)
+	return err == nil
+}
+
+func variables(list []string) map[string]string {
+	if list == nil {
+		list = os.Environ()
+	}
+	out := make(map[string]string, len(list))
+	for _, kv := range list {
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// maxProfileName is in characters.
+const maxProfileName = 64
+
+// isProfileName tells whether name is one path element on every system.
+func isProfileName(name string) bool {
+	first, _ := utf8.DecodeRuneInString(name)
+	if !unicode.In(first, unicode.L, unicode.N) || utf8.RuneCountInString(name) > maxProfileName || !utf8.ValidString(name) {
+		return false
+	}
+	return strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && !strings.ContainsRune(" ._-", r)
+	}) < 0
+}
+
+// homeDir finds HERMES_HOME, or a profile of it.
+func homeDir(given string, env map[string]string) (string, error) {
+	home := given
+	if home == "" {
+		home = env["HERMES_HOME"]
+	}
+	if home == "" {
+		user := env["HOME"]
+		if user == "" {
+			user, _ = os.UserHomeDir()
+		}
+		if user == "" {
+			return "", errors.New("find HERMES_HOME: neither HERMES_HOME nor HOME is set; set one of them")
+		}
+		home = filepath.Join(user, ".hermes")
+	}
+	if given == "" && env["HERMES_PROFILE"] != "" {
+		name := env["HERMES_PROFILE"]
+		if !isProfileName(name) {
+			return "", fmt.Errorf("HERMES_PROFILE: %q is no name of a profile: letters, digits, blanks, . _ and - make one, and it begins with a letter or digit", name)
+		}
+		home = filepath.Join(home, "profiles", name)
+	}
+	return filepath.Abs(home)
+}
+
+// Traceparent is the header that hands the span in ctx on to children, "" without one.
+func (r *Runtime) Traceparent(ctx context.Context) string { return observe.Traceparent(ctx) }
+
+// closeTime bounds the end of everything.
+const closeTime = 10 * time.Second
+
+// Close ends every call, environment and goroutine of the runtime. Calling it again does nothing.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	r.closed = true
+	open := maps.Clone(r.sessions)
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	var errs []error
+	for s := range open {
+		errs = append(errs, s.end(ctx, tool.Shutdown))
+	}
+	errs = append(errs, r.places.Close(ctx), r.door.Close(ctx), r.scripts.Close(), r.registry.Close(ctx), r.hooks.Close(ctx), r.observer.Close(ctx), r.audit.Close(), r.decided.Close())
+	return errors.Join(errs...)
+}
