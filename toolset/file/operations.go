@@ -173,7 +173,7 @@ func (w *work) prepareAdd(s *step) error {
 	if len(s.op.Lines) > 0 {
 		content += "\n"
 	}
-	if err := freshMarks(content, ""); err != nil {
+	if err := freshMarks(content, nil); err != nil {
 		return err
 	}
 	s.fresh = []byte(content)

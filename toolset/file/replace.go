@@ -144,7 +144,7 @@ func (e *editing) compute() error {
 		return err
 	}
 	for _, x := range e.edits {
-		if err := freshMarks(x.New, e.doc.Text[x.Start:x.End]); err != nil {
+		if err := freshMarks(x.New, e.old.raw); err != nil {
 			return err
 		}
 	}

@@ -145,11 +145,11 @@ func (w *work) stale(t target, old before) string {
 }
 
 // freshMarks refuses new text with the marks that hermes puts in place of secrets: what stood there would be lost.
-func freshMarks(content, old string) error {
+func freshMarks(content string, old []byte) error {
 	if !redact.HasMark(content) {
 		return nil
 	}
-	had := redact.Marks(old)
+	had := redact.Marks(string(old))
 	for _, m := range redact.Marks(content) {
 		i := slices.Index(had, m)
 		if i < 0 {
@@ -164,7 +164,7 @@ func freshMarks(content, old string) error {
 
 // ownAnswer refuses the text of our "unchanged" answer as content: a model that writes it has lost the file.
 func ownAnswer(content string) error {
-	if strings.Contains(content, unchangedText) && len(content) < 2*len(unchangedText)+200 {
+	if len(content) < 2*len(unchangedText)+200 && strings.Contains(content, unchangedText) {
 		return &refused{failure{
 			Error: "the content is read_file's note that a file is unchanged, not the file's text: write what the file is to hold",
 		}, tool.ErrTypeGuardrailBlock}

@@ -50,6 +50,15 @@ type writeArgs struct {
 	CrossProfile bool   `json:"cross_profile"`
 }
 
+// readWrite decodes the arguments.
+func readWrite(c *tool.Call) (writeArgs, error) {
+	var a writeArgs
+	if err := decodeLong(c.Args, "content", &a, &a.Content); err != nil {
+		return a, refuse("the arguments of %s can't be read: %v", c.Name, err)
+	}
+	return a, a.check()
+}
+
 func (a writeArgs) check() error {
 	if err := checkPath("path", a.Path); err != nil {
 		return err
@@ -59,8 +68,8 @@ func (a writeArgs) check() error {
 
 // Scope names the file.
 func (writeFile) Scope(_ context.Context, c *tool.Call) ([]tool.Access, error) {
-	var a writeArgs
-	if err := decode(c, &a); err != nil {
+	a, err := readWrite(c)
+	if err != nil {
 		return nil, err
 	}
 	return []tool.Access{{Path: a.Path, Write: true}}, nil
@@ -68,11 +77,8 @@ func (writeFile) Scope(_ context.Context, c *tool.Call) ([]tool.Access, error) {
 
 // Risks refuses what the name alone shows, and hands the path over for approval.
 func (writeFile) Risks(_ context.Context, c *tool.Call) ([]tool.Action, error) {
-	var a writeArgs
-	if err := decode(c, &a); err != nil {
-		return nil, declined(err)
-	}
-	if err := a.check(); err != nil {
+	a, err := readWrite(c)
+	if err != nil {
 		return nil, declined(err)
 	}
 	if err := guardName(c, a.Path, environment.OpWrite); err != nil {
@@ -105,11 +111,8 @@ func (writeFile) Run(ctx context.Context, c *tool.Call) (any, error) {
 }
 
 func write(ctx context.Context, c *tool.Call) (*writeResult, error) {
-	var a writeArgs
-	if err := decode(c, &a); err != nil {
-		return nil, err
-	}
-	if err := a.check(); err != nil {
+	a, err := readWrite(c)
+	if err != nil {
 		return nil, err
 	}
 	w, err := begin(ctx, c, a.CrossProfile)
@@ -142,7 +145,7 @@ func (w *work) write(t target, content string) (*writeResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := freshMarks(content, string(old.raw)); err != nil {
+	if err := freshMarks(content, old.raw); err != nil {
 		return nil, err
 	}
 	raw, formWarning := formed(t, old, content)

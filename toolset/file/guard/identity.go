@@ -22,7 +22,7 @@ func (g *Guard) byIdentity(i environment.FileInfo, op environment.Operation) str
 	g.once.Do(func() {
 		l := &look{guard: g, found: map[identity][]*row{}}
 		for _, a := range g.list {
-			if a.at == home || a.at == hermes {
+			if (a.at == home || a.at == hermes) && !a.byName {
 				l.row(a.row, a.dir)
 			}
 		}

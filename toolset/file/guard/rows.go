@@ -18,6 +18,7 @@ type row struct {
 	except   []string // of the same form
 	read     bool     // reading is refused
 	write    bool     // so is changing
+	byName   bool     // another name of such a file is not looked for: sockets and a great many locks, which hold nothing
 	why      string   // behind "is guarded: "
 }
 
@@ -38,8 +39,9 @@ var rows = []row{
 	}},
 	{at: hermes, read: true, write: true, why: secretWhy, patterns: []string{
 		"auth.json", ".env", "mcp-tokens/", "pairing/", ".anthropic_oauth.json", "skills/.hub/", "cache/bws_cache.json",
-		"jobs/*/job.json", "run/", "state/", "gateway/",
+		"jobs/*/job.json", "state/", "gateway/",
 	}},
+	{at: hermes, read: true, write: true, byName: true, why: secretWhy, patterns: []string{"run/"}},
 	{at: hermes, write: true, why: "it is hermes's configuration; `hermes config set` changes it", patterns: []string{"config.yaml"}},
 	{at: hermes, write: true, why: "it lists the MCP servers; `hermes mcp` changes it", patterns: []string{"mcp.json"}},
 	{at: hermes, write: true, why: "it lists the hooks that may run; `hermes hooks` changes it", patterns: []string{"shell-hooks-allowlist.json"}},

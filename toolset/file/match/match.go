@@ -122,6 +122,9 @@ var strategies = []struct {
 
 // occurrences are where old stands in s: for all edits those apart, from the top; else also those that overlap.
 func occurrences(s, old string, apart bool) []int {
+	if old == "" { // what is left of characters that are none
+		return nil
+	}
 	var out []int
 	step := 1
 	if apart {

@@ -135,6 +135,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("“a” – b", `"a" - b`, `"a" - c`, false)
 	f.Add("x\n\ty\n", `x\n\ty`, `x\tz`, false)
 	f.Add("\xff\xfea\x00", "a", "b", false)
+	f.Add("é\n", "\u200b", "b", true)
 	f.Fuzz(func(t *testing.T, file, old, fresh string, all bool) {
 		old, fresh = text.Normalise(old), text.Normalise(fresh)
 		if old == "" || old == fresh || len(file)+len(old) > 4000 {
