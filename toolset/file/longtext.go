@@ -57,14 +57,18 @@ func skipBlanks(b []byte, i int) int {
 
 // stringEnd is the place behind the string that begins at i, -1 if it has no end.
 func stringEnd(b []byte, i int) int {
+	q := -1 // the next quote, escaped or not
 	for i++; i < len(b); {
-		q := bytes.IndexByte(b[i:], '"')
-		if q < 0 {
-			return -1
+		if q < i {
+			n := bytes.IndexByte(b[i:], '"')
+			if n < 0 {
+				return -1
+			}
+			q = i + n
 		}
-		s := bytes.IndexByte(b[i:i+q], '\\')
+		s := bytes.IndexByte(b[i:q], '\\')
 		if s < 0 {
-			return i + q + 1
+			return q + 1
 		}
 		i += s + 2
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -30,6 +31,8 @@ type Guard struct {
 	Options
 	ctx  context.Context
 	list []anchored
+
+	names, below []string // how names and paths begin that may be guarded against reading
 
 	once   sync.Once // linked is set: what has several names is looked up once for a call
 	linked map[identity][]*row
@@ -59,6 +62,11 @@ func New(ctx context.Context, o Options) *Guard {
 			}
 		default:
 			g.list = append(g.list, anchored{r, ""})
+		}
+	}
+	for _, a := range g.list {
+		if a.read {
+			g.learn(a)
 		}
 	}
 	return g
@@ -108,8 +116,51 @@ func (g *Guard) Judge(p environment.Path, i *environment.FileInfo, op environmen
 	return nil
 }
 
-// Hidden reports whether a search must pass over p. It looks at the path alone.
-func (g *Guard) Hidden(p environment.Path) bool { return g.byPath(string(p), environment.OpRead) != "" }
+// Hidden reports whether a search must pass over p. It looks at the path alone, and at most paths only briefly: a search asks it
+// about each file of a tree.
+func (g *Guard) Hidden(p environment.Path) bool {
+	s := string(p)
+	return g.suspicious(s) && g.byPath(s, environment.OpRead) != ""
+}
+
+// suspicious is false for paths that no row against reading can cover.
+func (g *Guard) suspicious(p string) bool {
+	name := p[strings.LastIndexByte(p, '/')+1:]
+	for _, h := range g.names {
+		if strings.HasPrefix(name, h) {
+			return true
+		}
+	}
+	for _, d := range g.below {
+		if strings.HasPrefix(p, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// learn notes how the paths begin that a row against reading may cover.
+func (g *Guard) learn(a anchored) {
+	add := func(list *[]string, s string) {
+		if !slices.Contains(*list, s) {
+			*list = append(*list, s)
+		}
+	}
+	for _, p := range a.patterns {
+		literal := p
+		if i := strings.IndexAny(p, "*?["); i >= 0 {
+			literal = p[:i]
+		}
+		switch a.at {
+		case anywhere:
+			add(&g.names, literal)
+		case absolute:
+			add(&g.below, literal[:strings.IndexByte(literal[1:], '/')+2])
+		default:
+			add(&g.below, a.dir+"/")
+		}
+	}
+}
 
 func (g *Guard) byPath(p string, op environment.Operation) string {
 	name := p[strings.LastIndexByte(p, '/')+1:]

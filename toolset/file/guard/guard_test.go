@@ -40,6 +40,9 @@ func TestRows_EachPatternIsHeld(t *testing.T) { // GRD-6
 			}
 			for op, refused := range map[environment.Operation]bool{environment.OpRead: r.read, environment.OpWrite: r.write} {
 				err := g.Judge(environment.Path(path), nil, op)
+				if op == environment.OpRead && g.Hidden(environment.Path(path)) != refused {
+					t.Errorf("a search passes over %s: %v", path, !refused)
+				}
 				if refused != (err != nil) || refused && !errors.Is(err, environment.ErrGuarded) {
 					t.Errorf("%s of %s: %v", op, path, err)
 				}
@@ -141,6 +144,15 @@ func TestByName_RefusesWithoutLooking(t *testing.T) { // GRD-7
 	} {
 		if err := ByName(c.name, c.dir, c.op); (err != nil) != c.refused {
 			t.Errorf("%s of %s in %q: %v", c.op, c.name, c.dir, err)
+		}
+	}
+}
+
+func BenchmarkHidden(b *testing.B) { // a search asks it about each of its files
+	g := New(context.Background(), Options{Home: "/home/u", Hermes: []environment.Path{"/home/u/.hermes"}, Root: "/home/u/.hermes"})
+	for b.Loop() {
+		if g.Hidden("/home/u/project/src/deep/down/module/file_name.go") {
+			b.Fatal("hidden")
 		}
 	}
 }
