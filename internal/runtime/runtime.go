@@ -154,7 +154,7 @@ func (r *Runtime) build() {
 	if r.observer != nil {
 		r.observer.Watch(r.door.Abandoned)
 	}
-	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, GOOS: o.GOOS})
+	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, Tell: r.tell, GOOS: o.GOOS})
 	r.services.held = []any{
 		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts,
 		grants{r.place.Passthrough},

@@ -3,6 +3,8 @@ package runtime
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -38,12 +40,11 @@ var errStrange = errors.New("the directory belongs to somebody else")
 
 // SpillText writes the whole of a text.
 func (s *spills) SpillText(ctx context.Context, call, text string) (string, error) {
-	name := fileName(call)
-	p, err := s.inEnvironment(ctx, name, strings.NewReader(text))
+	p, err := s.inEnvironment(ctx, call, strings.NewReader(text))
 	if err == nil {
 		return string(p), nil
 	}
-	f, hostErr := s.onHost(name)
+	f, hostErr := s.onHost(call)
 	if hostErr != nil {
 		return "", errors.Join(err, hostErr)
 	}
@@ -54,8 +55,9 @@ func (s *spills) SpillText(ctx context.Context, call, text string) (string, erro
 	return f.Name(), nil
 }
 
-// fileName makes a name of a call id: nothing in it can be a path.
-func fileName(call string) string {
+// fileNames makes names of a call id: nothing in them can be a path. The second is for when there is a file of the first: ids come
+// from outside and are given again, in another session or turn, and what a result has pointed to must not change.
+func fileNames(call string) [2]string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 128 && (r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
 			return r
@@ -65,10 +67,12 @@ func fileName(call string) string {
 	if len(clean) > 120 {
 		clean = clean[:120]
 	}
-	return clean + spillExt
+	var other [6]byte
+	_, _ = rand.Read(other[:]) // never fails
+	return [2]string{clean + spillExt, clean + "-" + hex.EncodeToString(other[:]) + spillExt}
 }
 
-func (s *spills) inEnvironment(ctx context.Context, name string, r io.Reader) (environment.Path, error) {
+func (s *spills) inEnvironment(ctx context.Context, call string, r io.ReadSeeker) (environment.Path, error) {
 	if s.place == nil {
 		return "", environment.ErrUnavailable
 	}
@@ -92,8 +96,17 @@ func (s *spills) inEnvironment(ctx context.Context, name string, r io.Reader) (e
 	if onHost && s.sweep != nil {
 		s.sweep(host)
 	}
-	file := environment.Path(path.Join(string(dir), name))
-	written, err := files.Replace(ctx, file, r, environment.ReplaceOptions{Mode: 0o600})
+	var file environment.Path
+	var written environment.FileInfo
+	for _, name := range fileNames(call) {
+		file = environment.Path(path.Join(string(dir), name))
+		if _, err := r.Seek(0, io.SeekStart); err != nil {
+			return "", fmt.Errorf("keep a long result: %w", err)
+		}
+		if written, err = files.Replace(ctx, file, r, environment.ReplaceOptions{Mode: 0o600, Exclusive: true}); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
 	if err == nil && written.UID != owner {
 		_ = files.Remove(ctx, file)
 		err = fmt.Errorf("%s: %w", dir, errStrange)
@@ -122,14 +135,19 @@ func private(ctx context.Context, files environment.FS, dir environment.Path) (o
 	return info.UID, nil
 }
 
-func (s *spills) onHost(name string) (*os.File, error) {
+func (s *spills) onHost(call string) (f *os.File, err error) {
 	if s.sweep != nil {
 		s.sweep(s.host)
 	}
 	if err := os.MkdirAll(s.host, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory for long results: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(s.host, name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	for _, name := range fileNames(call) {
+		f, err = os.OpenFile(filepath.Join(s.host, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("keep a long result: %w", err)
 	}
@@ -138,27 +156,26 @@ func (s *spills) onHost(name string) (*os.File, error) {
 
 // Open begins a file that is written while a command runs. It goes to the environment when it is closed.
 func (s *spills) Open(ctx context.Context, call string) (tool.SpillFile, error) {
-	name := fileName(call)
 	if s.place != nil {
 		if place, err := s.place(ctx); err == nil && place.Info().Namespace == environment.NamespaceHost {
-			if f, err := s.openLocal(ctx, place, name); err == nil {
+			if f, err := s.openLocal(ctx, place, call); err == nil {
 				return f, nil
 			}
 		}
 	}
-	f, err := s.onHost(name)
+	f, err := s.onHost(call)
 	if err != nil {
 		return nil, err
 	}
 	if s.place == nil {
 		return &hostFile{f: f}, nil
 	}
-	return &movedFile{hostFile: hostFile{f: f}, spills: s, ctx: context.WithoutCancel(ctx), name: name}, nil
+	return &movedFile{hostFile: hostFile{f: f}, spills: s, ctx: context.WithoutCancel(ctx), call: call}, nil
 }
 
 // openLocal makes the file through the environment, then writes it directly: both are this machine.
-func (s *spills) openLocal(ctx context.Context, place environment.Place, name string) (*hostFile, error) {
-	p, err := s.inEnvironment(ctx, name, bytes.NewReader(nil))
+func (s *spills) openLocal(ctx context.Context, place environment.Place, call string) (*hostFile, error) {
+	p, err := s.inEnvironment(ctx, call, bytes.NewReader(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +202,7 @@ type movedFile struct {
 	hostFile
 	spills *spills
 	ctx    context.Context
-	name   string
+	call   string
 	path   string
 }
 
@@ -198,7 +215,7 @@ func (m *movedFile) Close() error {
 		return err
 	}
 	defer f.Close()
-	if p, err := m.spills.inEnvironment(m.ctx, m.name, f); err == nil {
+	if p, err := m.spills.inEnvironment(m.ctx, m.call, f); err == nil {
 		m.path = string(p)
 		_ = os.Remove(m.f.Name()) // what stays is swept
 	}

@@ -81,6 +81,25 @@ func TestSpill_WithoutAnEnvironmentItLiesBelowHome_SIZ2(t *testing.T) {
 	}
 }
 
+// Ids come again, from other sessions and turns; what a result points to stays what it was.
+func TestSpill_IdThatComesAgainGetsAFileOfItsOwn(t *testing.T) {
+	for name, where := range map[string]func(s *spills){"environment": func(*spills) {}, "host": func(s *spills) { s.place = nil }} {
+		s, _ := keeping(t)
+		where(s)
+		first, err := s.SpillText(t.Context(), "c", "one")
+		must(t, err)
+		second, err := s.SpillText(t.Context(), "c", "two")
+		must(t, err)
+		f, err := s.Open(t.Context(), "c")
+		must(t, err)
+		_, err = f.Write([]byte("three"))
+		must(t, errors.Join(err, f.Close()))
+		if read(t, first) != "one" || read(t, second) != "two" || read(t, f.Path()) != "three" || filepath.Base(first) != "c.txt" {
+			t.Errorf("%s: %s, %s, %s", name, first, second, f.Path())
+		}
+	}
+}
+
 // In a temp directory anybody may have been first. What isn't ours is neither written to nor swept.
 func TestSpill_ForeignDirectoryIsLeftAlone(t *testing.T) {
 	for name, plant := range map[string]func(t *testing.T, dir, mine string){
