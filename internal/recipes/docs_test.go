@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// pages are the documents whose commands are typed, each in a copy of the tree.
+// pages are the documents whose commands are typed.
 func pages(t *testing.T) []string {
 	t.Helper()
 	docs, err := filepath.Glob("../../docs/*.md")
@@ -19,6 +19,7 @@ func pages(t *testing.T) []string {
 }
 
 func TestDocs_CommandsPrintWhatThePageSays(t *testing.T) {
+	x := copyTree(t)
 	for _, file := range pages(t) {
 		var steps []step
 		for _, s := range readPage(t, file) {
@@ -28,8 +29,8 @@ func TestDocs_CommandsPrintWhatThePageSays(t *testing.T) {
 			continue
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			copyTree(t).carryOut(t, steps)
+			x.moveIn(t)
+			x.carryOut(t, steps)
 		})
 	}
 }

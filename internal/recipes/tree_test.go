@@ -36,8 +36,7 @@ func copyTree(t *testing.T) *tree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	x := &tree{root: filepath.Join(dir, "hermes")}
+	x := &tree{root: filepath.Join(t.TempDir(), "hermes")}
 	if err := filepath.WalkDir(from, func(file string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -58,9 +57,12 @@ func copyTree(t *testing.T) *tree {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	x.environ = environ(t, filepath.Join(dir, "home"))
+	x.environ = environ(filepath.Join(t.TempDir(), "home"))
 	return x
 }
+
+// moveIn begins with a HERMES_HOME in which nothing is configured.
+func (x *tree) moveIn(t *testing.T) { x.environ = environ(filepath.Join(t.TempDir(), "home")) }
 
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
@@ -84,9 +86,8 @@ func copyFile(from, to string) error {
 }
 
 // environ is that of a newcomer: nothing of Hermes is set. Builds of all copies share their results
-// (-trimpath leaves the place out of them).
-func environ(t *testing.T, home string) []string {
-	t.Helper()
+// (-trimpath leaves the place out of them), and do only what the tests look at.
+func environ(home string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
@@ -97,7 +98,7 @@ func environ(t *testing.T, home string) []string {
 			env = append(env, kv)
 		}
 	}
-	return append(env, "HERMES_HOME="+home, "GOFLAGS=-trimpath -buildvcs=false", "CGO_ENABLED=0")
+	return append(env, "HERMES_HOME="+home, "GOFLAGS=-trimpath -buildvcs=false -ldflags=-w -vet=off", "CGO_ENABLED=0")
 }
 
 // commandTime bounds one command; the first build of all takes longest.
