@@ -130,7 +130,7 @@ func readVars(_ *reader, st *state, c *Command) {
 			val, _, _ = strings.Cut(c.Stdin.Text, "\n")
 			val = strings.Trim(val, " \t")
 		}
-		st.set(name, variable{vals: []string{val}})
+		st.set(name, variable{vals: []string{val}, from: c.Stdin.From})
 	}
 }
 

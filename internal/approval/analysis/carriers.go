@@ -37,6 +37,12 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 		"unshare": {short: "SGlw", long: []string{"setuid", "setgid", "root", "wd", "map-user", "map-group"}},
 		"chroot":  {long: []string{"userspec", "groups"}, operands: 1},
 		"strace":  {short: "aeEIoOpPsSuUX", data: "p"},
+		"ltrace":  {short: "aAbDeFlnopsuwxX", data: "p"},
+		"nsenter": {short: "tSG", long: []string{"target", "setuid", "setgid"}},
+		"flock":   {short: "wE", long: []string{"wait", "timeout", "conflict-exit-code"}, operands: 1},
+		"systemd-run": {short: "uptpEHMC", long: []string{"unit", "property", "description", "slice", "uid", "gid", "nice", "working-directory",
+			"setenv", "service-type", "host", "machine", "on-active", "on-boot", "on-startup", "on-unit-active", "on-unit-inactive",
+			"on-calendar", "path-property", "socket-property", "timer-property", "background"}},
 		"watch":   {short: "nq", long: []string{"interval", "equexit"}, joined: true},
 		"command": {data: "vV"},
 		"builtin": {},
@@ -69,8 +75,10 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 	case "source", ".":
 		r.source(st, c, at)
 		return output{}, true
-	case "find":
+	case "find", "fd", "fdfind":
 		r.findExec(st, c, at)
+	case "script":
+		r.typescript(st, c, at)
 	case "su", "runuser":
 		r.su(st, c, at)
 	case "trap":
@@ -79,9 +87,13 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 		}
 	case "alias":
 		for _, w := range c.Words[1:] {
-			if _, body, ok := strings.Cut(w.Text, "="); ok {
+			if name, body, ok := strings.Cut(w.Text, "="); ok {
 				w.Text, w.Alts = body, nil
 				r.text(st.clone(), w, c, at)
+				if r.aliases == nil {
+					r.aliases = map[string]Word{}
+				}
+				r.aliases[name] = w
 			}
 		}
 	}
@@ -100,7 +112,14 @@ func origin(c *Command, payload bool) *Origin {
 // wrapped finds the inner command of a wrapper and runs it.
 func (r *reader) wrapped(st *state, c *Command, w wrapper, at place) (output, bool) {
 	inner, ok := r.unwrap(st, c, w)
-	if !ok || len(inner.words) == 0 {
+	if !ok {
+		return output{}, false
+	}
+	if len(inner.words) == 0 {
+		if w.elevated && inner.shell {
+			at.elevated = true
+			return r.login(st, c, at), true
+		}
 		return output{}, false
 	}
 	if at.last {
@@ -115,6 +134,8 @@ func (r *reader) wrapped(st *state, c *Command, w wrapper, at place) (output, bo
 	switch {
 	case w.joined:
 		return r.joined(st, inner.words, c, at), true
+	case c.Program == "flock" && len(inner.words) > 1 && (inner.words[0].Is("-c") || inner.words[0].Is("--command")):
+		return r.text(st.clone(), inner.words[1], c, at), true
 	case c.Program == "xargs" || c.Program == "parallel":
 		return r.fanOut(st, c, inner, at), false
 	}
@@ -135,11 +156,19 @@ func shellBuiltin(name string) bool {
 	return name == "command" || name == "builtin" || name == "exec" || name == "time"
 }
 
+// login is the shell that sudo -s or su starts where they are given no command: it reads standard input.
+func (r *reader) login(st *state, c *Command, at place) output {
+	as := *c
+	as.Words = c.Words[:1]
+	return r.interpreter(st, &as, shell, at)
+}
+
 type inner struct {
 	words   []Word
 	assigns []Assign
 	dir     string
 	replace string // xargs -I
+	shell   bool   // sudo -s, -i: without a command, a shell
 }
 
 // unwrap takes a wrapper's options, operands and assignments off. ok is false when no command runs.
@@ -162,6 +191,7 @@ func (r *reader) unwrap(st *state, c *Command, w wrapper) (in inner, ok bool) {
 		if strings.ContainsAny(flag.letters, w.data) && w.data != "" && flag.name == "" {
 			return in, false
 		}
+		in.shell = in.shell || strings.ContainsAny(flag.letters, "si") || flag.name == "shell" || flag.name == "login"
 		words = words[1:]
 		value := Word{Text: flag.value}
 		if flag.wants && len(words) > 0 {
@@ -248,15 +278,31 @@ func (r *reader) fanOut(st *state, c *Command, in inner, at place) output {
 	return r.run(sub, simple{words: words, span: c.Span}, at)
 }
 
+// typescript reads the text that script -c gives to a shell.
+func (r *reader) typescript(st *state, c *Command, at place) {
+	at.last = false
+	args := c.Args(Grammar{Short: "cBEIOTm", Long: []string{"command", "echo", "log-in", "log-io", "log-out", "log-timing", "logging-format", "output-limit"}})
+	for _, w := range slices.Concat(args.Values["c"], args.Values["command"]) {
+		r.text(st.clone(), w, c, at)
+	}
+}
+
+// execOptions are the words behind which find or fd is given a command.
+var execOptions = map[string][]string{
+	"find": {"-exec", "-execdir", "-ok", "-okdir"},
+	"fd":   {"-x", "--exec", "-X", "--exec-batch"}, "fdfind": {"-x", "--exec", "-X", "--exec-batch"},
+}
+
 // findExec runs the commands of find's -exec and its kin; {} is something at or below a start path.
 func (r *reader) findExec(st *state, c *Command, at place) {
-	starts := FindStarts(c)
+	starts := []string{"."}
+	if c.Program == "find" {
+		starts = FindStarts(c)
+	}
 	at.origin, at.last, at.stdin = origin(c, false), false, Stdin{}
 	words := c.Words
 	for i := 1; i < len(words); i++ {
-		switch words[i].Text {
-		case "-exec", "-execdir", "-ok", "-okdir":
-		default:
+		if !slices.Contains(execOptions[c.Program], words[i].Text) {
 			continue
 		}
 		end := i + 1
@@ -264,6 +310,9 @@ func (r *reader) findExec(st *state, c *Command, at place) {
 			end++
 		}
 		argv := slices.Clone(words[i+1 : end])
+		if c.Program != "find" && !slices.ContainsFunc(argv, func(w Word) bool { return strings.Contains(w.Text, "{") }) {
+			argv = append(argv, Word{Text: "{}", Span: c.Span}) // fd adds what it found
+		}
 		for k, w := range argv {
 			if strings.Contains(w.Text, "{}") {
 				argv[k].Text = strings.ReplaceAll(w.Text, "{}", starts[0]+"/"+markSome)
@@ -302,7 +351,7 @@ func FindStarts(c *Command) []string {
 // su reads the text that su -c and runuser -c give to a shell; runuser -u USER runs its operands.
 func (r *reader) su(st *state, c *Command, at place) {
 	at.elevated, at.last = true, false
-	words := c.Words[1:]
+	words, ran := c.Words[1:], false
 	for i := 0; i < len(words); i++ {
 		flag := parseFlag(words[i].Text, "cugsGw", []string{"command", "user", "group", "shell", "session-command"})
 		if flag.letters == "" && flag.name == "" {
@@ -319,6 +368,7 @@ func (r *reader) su(st *state, c *Command, at place) {
 			sub := st.clone()
 			sub.funcs, sub.dirs = nil, []string{""}
 			r.text(sub, value, c, at)
+			ran = true
 		case flag.takes("u") && c.Program == "runuser" && i+1 < len(words):
 			rest := words[i+1:]
 			if rest[0].Text == "--" {
@@ -330,5 +380,10 @@ func (r *reader) su(st *state, c *Command, at place) {
 				return
 			}
 		}
+	}
+	if !ran {
+		in := st.clone()
+		in.dirs = []string{""}
+		r.login(in, c, at)
 	}
 }

@@ -113,11 +113,11 @@ func (r *reader) forClause(st *state, c *syntax.ForClause, at place) output {
 		items = append(slices.Clone(items[:MaxLoopItems]), Word{Text: markUnknown})
 	}
 	for chunk := range slices.Chunk(items, MaxValues) {
-		var vals []string
+		var v variable
 		for _, w := range chunk {
-			vals = union(vals, w.Values())
+			v.vals, v.from = union(v.vals, w.Values()), either(v.from, w.From)
 		}
-		st.set(iter.Name.Value, variable{vals: vals})
+		st.set(iter.Name.Value, v)
 		r.loop(st, func(in *state) output { return r.list(in, c.Do, at) })
 	}
 	return output{}
@@ -144,8 +144,9 @@ func (r *reader) define(st *state, c *syntax.FuncDecl, at place) {
 	name := c.Name.Value
 	at.stdin, at.last = Stdin{}, false
 	st.own()
-	st.funcs[name] = &function{body: c.Body, at: at}
-	if multiplies(c.Body, name) {
+	bomb := multiplies(c.Body, name)
+	st.funcs[name] = &function{body: c.Body, at: at, bomb: bomb}
+	if bomb {
 		r.note(NoteBomb, r.span(c, at), fmt.Sprintf("%s starts copies of itself without end", name))
 	}
 }

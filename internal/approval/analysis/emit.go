@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -87,6 +88,9 @@ func (r *reader) run(st *state, c simple, at place) output {
 		if f := st.funcs[v]; f != nil && Literal(v) && !c.bypass {
 			return r.enter(st, f, c, at)
 		}
+		if body, ok := r.aliases[v]; ok && !c.bypass {
+			r.expand(st, body, c, at)
+		}
 		names := r.programs(v, c, at)
 		for _, name := range names {
 			o := r.program(st, name, c, at)
@@ -96,6 +100,19 @@ func (r *reader) run(st *state, c simple, at place) output {
 		}
 	}
 	return out
+}
+
+// expand reads the body of an alias with the words that follow its name. The alias itself isn't one in there.
+func (r *reader) expand(st *state, body Word, c simple, at place) {
+	name := c.words[0].Text
+	delete(r.aliases, name)
+	defer func() { r.aliases[name] = body }()
+	in := st.clone()
+	in.args, in.argsOK = c.words[1:], true
+	body.Text += ` "$@"`
+	carrier := Command{Program: "alias", Words: c.words, Span: c.span, Origin: at.origin, index: max(len(r.out.Commands)-1, 0)}
+	at.last = false
+	r.text(in, body, &carrier, at)
 }
 
 // programs lists the programs that a command word can be. A word that isn't known is one without a name, and a note.
@@ -169,6 +186,9 @@ func (r *reader) program(st *state, name string, c simple, at place) output {
 func (r *reader) enter(st *state, f *function, c simple, at place) output {
 	f.called = true
 	if at.calls.depthOf(f) > 0 {
+		if at.background || at.piped {
+			r.respawn(f, c, at)
+		}
 		return output{}
 	}
 	at.calls = &callStack{f, at.calls}
@@ -187,6 +207,17 @@ func (r *reader) enter(st *state, f *function, c simple, at place) output {
 	out := r.stmt(st, f.body, body)
 	st.args, st.argsOK = args, ok
 	return out
+}
+
+// respawn counts how often a function comes to itself again beside itself, by way of other functions and texts: twice is a bomb.
+func (r *reader) respawn(f *function, c simple, at place) {
+	if r.respawned == nil {
+		r.respawned = map[*function]int{}
+	}
+	if r.respawned[f]++; r.respawned[f] == 2 && !f.bomb {
+		f.bomb = true
+		r.note(NoteBomb, c.span, fmt.Sprintf("%s starts copies of itself without end", Show(c.words[0].Text)))
+	}
 }
 
 // redirects folds redirects into the place. It tells whether standard output goes elsewhere.

@@ -309,12 +309,10 @@ func liveGlobs(v string) string {
 	return globs(strings.ReplaceAll(v, `\`, `\\`))
 }
 
-// arithmetic evaluates an expression of one literal number; others are some number that isn't known.
+// arithmetic evaluates an expression of literal numbers; others are some number that isn't known.
 func arithmetic(x syntax.ArithmExpr) string {
-	if w, ok := x.(*syntax.Word); ok {
-		if n, err := strconv.ParseInt(w.Lit(), 0, 64); err == nil {
-			return strconv.FormatInt(n, 10)
-		}
+	if n, ok := number(x); ok {
+		return strconv.Itoa(n)
 	}
 	return markSome
 }

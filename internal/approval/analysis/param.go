@@ -308,14 +308,28 @@ func slice(v string, s *syntax.Slice) string {
 func number(x syntax.ArithmExpr) (int, bool) {
 	switch x := x.(type) {
 	case *syntax.Word:
-		n, err := strconv.Atoi(x.Lit())
-		return n, err == nil
+		n, err := strconv.ParseInt(x.Lit(), 0, 0)
+		return int(n), err == nil
 	case *syntax.UnaryArithm:
 		if n, ok := number(x.X); ok && x.Op == syntax.Minus && !x.Post {
 			return -n, true
 		}
 	case *syntax.ParenArithm:
 		return number(x.X)
+	case *syntax.BinaryArithm:
+		a, known := number(x.X)
+		b, too := number(x.Y)
+		if !known || !too {
+			return 0, false
+		}
+		switch x.Op {
+		case syntax.Add:
+			return a + b, true
+		case syntax.Sub:
+			return a - b, true
+		case syntax.Mul:
+			return a * b, true
+		}
 	}
 	return 0, false
 }

@@ -16,6 +16,7 @@ var ruled = []string{
 	"install", "ln", "sed", "psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "systemctl", "service", "rc-service", "initctl", "launchctl",
 	"supervisorctl", "sv", "s6-svc", "monit", "update-rc.d", "chkconfig", "rc-update", "invoke-rc.d", "kill", "killall", "killall5", "pkill",
 	"skill", "shutdown", "reboot", "halt", "poweroff", "init", "telinit", "curl", "wget", "truncate",
+	"ed", "ex", "patch", "sort", "tar", "unzip",
 	"rimraf", "rsync", "mkdosfs", "mkntfs", "newfs_apfs", "newfs_msdos", "wipefs", "cryptsetup", "sqlite", "duckdb", "clickhouse-client",
 	"cockroach", "net", "pm2", "sc", "svcadm", "mkfs.msdos", "mkfs.exfat", "mkfs.jfs", "mkfs.reiserfs", "mkfs.bfs", "mkfs.cramfs",
 	"mkfs.minix", "mkfs.udf", "mkfs.nilfs2", "mkfs.ocfs2", "mkfs.gfs2", "mkfs.erofs", "mkfs.bcachefs",
@@ -23,7 +24,7 @@ var ruled = []string{
 }
 
 func listedSet() map[string]bool {
-	set := map[string]bool{"eval": true, "source": true, ".": true, "su": true, "runuser": true, "trap": true, "alias": true}
+	set := map[string]bool{"eval": true, "source": true, ".": true, "su": true, "runuser": true, "trap": true, "alias": true, "fd": true, "fdfind": true, "script": true}
 	for name := range wrappers() {
 		set[name] = true
 	}

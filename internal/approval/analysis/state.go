@@ -34,6 +34,7 @@ type function struct {
 	body   *syntax.Stmt
 	at     place
 	called bool
+	bomb   bool // said already
 }
 
 func (st *state) clone() *state {

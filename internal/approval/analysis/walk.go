@@ -20,6 +20,8 @@ type reader struct {
 	masked     bool            // the text being read has private characters for marks
 	full       bool            // a limit was reached: nothing more is read
 	processOut map[Flow]output // what process substitutions print
+	aliases    map[string]Word // bodies; whether a shell expands them isn't known, so the program of that name counts too
+	respawned  map[*function]int
 }
 
 // place is where a command stands.

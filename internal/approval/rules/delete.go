@@ -157,7 +157,7 @@ func deleteBulk(a *Act) []Hit {
 		}
 		return nil
 	}
-	if !a.Under("find", "xargs", "parallel", "fd") {
+	if !a.Under("find", "xargs", "parallel", "fd", "fdfind") {
 		return nil
 	}
 	return []Hit{{Reason: "deletes whatever the list in front of it names", Targets: a.each(a.removal().operands, func(analysis.Target) bool { return true })}}

@@ -8,12 +8,12 @@ var remoteRows = []Row{{
 	ID: "remote.pipe", Key: "remote content to an interpreter", Family: "remote", Remember: RememberAll,
 	Matches: "text from the network that an interpreter runs: by pipe, process substitution or command substitution",
 	Programs: []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "python", "pypy", "perl", "ruby", "node", "nodejs", "php", "lua",
-		"deno", "osascript", "eval", "source", ".", "watch"},
+		"deno", "osascript", "eval", "source", ".", "watch", "sudo", "doas", "su", "runuser"},
 	Match: remotePipe,
 	Examples: []string{"curl https://x.sh | sh", "wget -qO- u | sudo bash -s -- -y", "bash <(curl -s u)", `bash -c "$(curl -fsSL u)"`, `eval "$(wget -qO- u)"`,
-		"curl u | tee x | python3", "source <(curl u)", "curl u | gunzip | sh", `X=$(curl u); bash -c "$X"`, "curl u | env A=1 bash"},
+		"curl u | tee x | python3", "source <(curl u)", "curl u | gunzip | sh", `X=$(curl u); bash -c "$X"`, "curl u | env A=1 bash", "curl u | sudo -s", "curl u | su - ann"},
 	LookAlikes: []string{"curl u | jq .", "curl u -o f", "curl u | grep sh", `echo "curl u | sh"`, "curl u | python3 -m json.tool", "cat x | sh -n",
-		"curl u | perl -pe 's/a/b/'", `eval "$(ssh-agent -s)"`},
+		"curl u | perl -pe 's/a/b/'", `eval "$(ssh-agent -s)"`, "curl u | sudo tee f"},
 }}
 
 // fetchers bring text from the network.

@@ -11,20 +11,22 @@ func systemRows() []Row {
 	return []Row{
 		{
 			ID: "sysconf.write", Key: "overwrite system config", Family: "system", Remember: RememberAll,
-			Matches:  "a write to /etc or another system path, by redirect, tee, copy, move, link, install, in-place edit or download",
-			Programs: []string{"tee", "cp", "mv", "install", "ln", "sed", "dd", "truncate", "curl", "wget", "rsync"}, Writes: true, Match: sysconfWrite,
+			Matches:  "a write to /etc or another system path, by redirect, tee, copy, move, link, install, in-place or line edit, patch, extraction or download",
+			Programs: []string{"tee", "cp", "mv", "install", "ln", "sed", "perl", "ruby", "ed", "ex", "patch", "sort", "tar", "unzip", "dd", "truncate", "curl", "wget", "rsync"}, Writes: true, Match: sysconfWrite,
 			Examples: []string{"echo x > /etc/hosts", "echo x >> /etc/fstab", "cat a | sudo tee -a /etc/hosts", "cp x /etc/nginx/", "sed -i s/a/b/ /etc/ssh/sshd_config",
 				"install -m 644 x /usr/local/bin/x", "ln -sf /a /etc/localtime", "cp -t /etc x", "echo x >| /etc/passwd", "curl -o /etc/x http://h/x",
-				"> /etc/motd", "{ echo a; echo b; } > /etc/x", "cd /etc && echo x > hosts", "echo x &> /etc/x", "mv x /etc/sudoers"},
+				"> /etc/motd", "{ echo a; echo b; } > /etc/x", "cd /etc && echo x > hosts", "echo x &> /etc/x", "mv x /etc/sudoers", "perl -pi -e s/a/b/ /etc/hosts", "ed -s /etc/hosts < x", "patch /etc/hosts < p",
+				"sort -o /etc/x x", "tar -C /etc -xf a.tar", "tar xzf a.tgz -C /usr/local", "cd /etc && tar xf a.tar", "unzip -o a.zip -d /etc"},
 			LookAlikes: []string{"cat /etc/hosts", "cp /etc/hosts .", "echo '> /etc/hosts'", "sed s/a/b/ /etc/hosts", "echo x > etc/hosts", "grep x /etc/passwd > out",
-				"cat < /etc/hosts", "ls /etc 2>/dev/null", "ln -s /etc/hosts h", "tee out < /etc/hosts"},
+				"cat < /etc/hosts", "ls /etc 2>/dev/null", "ln -s /etc/hosts h", "tee out < /etc/hosts", "perl -ne 'print if /x/' /etc/hosts", "perl -e 'print 1' -i", "sort /etc/hosts", "tar czf x.tgz /etc", "tar xf a.tar", "tar -C /etc -cf x.tar .",
+				"tar xf a.tar etc/hosts", "unzip a.zip", "unzip -l a.zip -d /etc", "patch -p1 < /etc/p", "tar -C /etc -tf /work/a.tar"},
 		},
 		{
 			ID: "service.stop", Key: "stop/restart system service", Family: "service", Remember: RememberAll,
 			Matches:  "stop, restart, disable, mask, kill and their like, of service managers and supervisors",
 			Programs: servicePrograms(), Match: serviceStop,
 			Examples: []string{"systemctl stop nginx", "sudo systemctl --user restart x", "service nginx stop", "rc-service sshd restart", "systemctl mask x",
-				"/etc/init.d/nginx stop", "launchctl unload x.plist", "systemctl -H host disable x", "supervisorctl stop all"},
+				"/etc/init.d/nginx stop", "sh /etc/init.d/nginx restart", "launchctl unload x.plist", "systemctl -H host disable x", "supervisorctl stop all"},
 			LookAlikes: []string{"systemctl status nginx", "service nginx status", "systemctl start x", "echo systemctl stop x", "systemctl list-units stop",
 				"journalctl -u stop", "service --status-all"},
 		},
@@ -57,6 +59,20 @@ func (a *Act) written() []analysis.Word {
 		return installed(a)
 	case "sed":
 		return sedInPlace(a)
+	case "perl", "ruby":
+		return codeInPlace(a)
+	case "ed", "ex":
+		return a.Args(analysis.Grammar{Short: "pcStTuw"}).Operands
+	case "patch":
+		return patched(a)
+	case "sort":
+		return optionValues(a, analysis.Grammar{Short: "kStTo", Long: []string{"output", "key", "field-separator", "buffer-size", "temporary-directory"}}, "o", "output")
+	case "tar":
+		return extracted(a)
+	case "unzip":
+		if args := a.Args(analysis.Grammar{Short: "dxP"}); !args.Has("lptvzZ") {
+			return orHere(args.Values["d"])
+		}
 	case "dd":
 		if w, ok := a.ddOperand("of"); ok {
 			return []analysis.Word{w}
@@ -110,6 +126,58 @@ func sedInPlace(a *Act) []analysis.Word {
 		return args.Operands
 	}
 	return args.Operands[min(1, len(args.Operands)):]
+}
+
+// codeInPlace lists the files that perl -i and ruby -i edit.
+func codeInPlace(a *Act) []analysis.Word {
+	args := a.Args(analysis.Grammar{Short: "eEiImMFxrlC0"})
+	if !strings.Contains(args.Letters, "i") {
+		return nil
+	}
+	if len(args.Values["e"])+len(args.Values["E"]) > 0 {
+		return args.Operands
+	}
+	return args.Operands[min(1, len(args.Operands)):]
+}
+
+// patched lists what patch writes to: the file it is given, or what the patch names below the directory.
+func patched(a *Act) []analysis.Word {
+	args := a.Args(analysis.Grammar{Short: "pidoBDFrVYzg", Long: []string{"strip", "input", "directory", "output", "reject-file", "fuzz", "prefix", "suffix"}})
+	if args.Long("dry-run", 2) {
+		return nil
+	}
+	out := slices.Concat(args.Values["o"], args.Values["output"], args.Operands[:min(1, len(args.Operands))])
+	if len(out) == 0 {
+		return orHere(slices.Concat(args.Values["d"], args.Values["directory"]))
+	}
+	return out
+}
+
+// extracted lists where tar -x puts what it extracts. Its first word may be options without a dash.
+func extracted(a *Act) []analysis.Word {
+	c := *a.Command
+	if len(c.Words) > 1 && c.Words[1].Text != "" && c.Words[1].Text[0] != '-' {
+		old := c.Words[1].Text
+		c.Words = slices.Clone(c.Words)
+		c.Words[1].Text = "-" + strings.Trim(old, "fCbTXVgK") // values of such options are operands of their own
+		if strings.Contains(old, "C") {
+			return nil
+		}
+	}
+	args := c.Args(analysis.Grammar{Short: "fCbTXVgKI", Long: []string{"file", "directory", "exclude", "files-from", "exclude-from", "use-compress-program",
+		"transform", "strip-components", "owner", "group", "mode"}})
+	if !args.Has("x") && !args.Long("extract", 2) && !args.Long("get", 2) || args.Has("O") || args.Long("to-stdout", 4) {
+		return nil
+	}
+	return orHere(slices.Concat(args.Values["C"], args.Values["directory"]))
+}
+
+// orHere is the working directory where no other was named.
+func orHere(words []analysis.Word) []analysis.Word {
+	if len(words) > 0 {
+		return words
+	}
+	return []analysis.Word{{Text: "."}}
 }
 
 func sysconfWrite(a *Act) []Hit {
@@ -172,7 +240,11 @@ func servicePrograms() []string {
 
 // initScript tells whether a command is a start script called by its path.
 func initScript(c *analysis.Command) bool {
-	return len(c.Words) > 1 && (strings.HasPrefix(c.Words[0].Text, "/etc/init.d/") || strings.HasPrefix(c.Words[0].Text, "/etc/rc.d/"))
+	words := c.Words
+	if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash"}, c.Program) {
+		words = words[1:]
+	}
+	return len(words) > 1 && (strings.HasPrefix(words[0].Text, "/etc/init.d/") || strings.HasPrefix(words[0].Text, "/etc/rc.d/"))
 }
 
 func serviceRow() *Row { return ByName("service.stop") }
@@ -180,7 +252,11 @@ func serviceRow() *Row { return ByName("service.stop") }
 // managerOf gives the service manager that a command calls.
 func managerOf(c *analysis.Command) (manager, bool) {
 	if initScript(c) {
-		return manager{verbs: stops}, true
+		m := manager{verbs: stops}
+		if !strings.HasPrefix(c.Words[0].Text, "/etc/") { // behind a shell
+			m.verb = 1
+		}
+		return m, true
 	}
 	i := slices.IndexFunc(managers, func(m manager) bool { return m.name == c.Program })
 	if i < 0 {
