@@ -125,58 +125,72 @@ func lastBreak(s string) string {
 }
 
 func TestRoundTrip_AnEditChangesExactlyItsBytes(t *testing.T) { // ENC-1 to ENC-5, WRI-1 to WRI-4, PAT-6
-	h := hereIn(t, inMemory(t))
-	h.caller = tool.CallerScript
-	const files = 2000
-	for n := range files {
-		s := makeSample(n)
-		p := h.put(s.name, string(s.before))
-		if err := os.Chmod(p, s.mode); err != nil {
+	files, shards := 2000, 4
+	if raced {
+		files = 200
+	}
+	for shard := range shards {
+		t.Run(fmt.Sprint(shard), func(t *testing.T) {
+			t.Parallel()
+			h := hereIn(t, inMemory(t))
+			h.caller = tool.CallerScript
+			for n := shard; n < files && !t.Failed(); n += shards {
+				h.roundTrip(n)
+			}
+			left, _ := os.ReadDir(h.dir)
+			for _, e := range left {
+				if strings.HasPrefix(e.Name(), ".hermes-") {
+					t.Errorf("%s was left behind", e.Name())
+				}
+			}
+		})
+	}
+}
+
+// roundTrip reads, writes and edits the n-th file.
+func (h *host) roundTrip(n int) {
+	t := h.t
+	s := makeSample(n)
+	p := h.put(s.name, string(s.before))
+	if err := os.Chmod(p, s.mode); err != nil {
+		t.Fatal(err)
+	}
+	call := s.name
+	switch s.link {
+	case "sym":
+		call = fmt.Sprintf("link%d", n)
+		if err := os.Symlink(s.name, h.path(call)); err != nil {
 			t.Fatal(err)
 		}
-		call := s.name
-		switch s.link {
-		case "sym":
-			call = fmt.Sprintf("link%d", n)
-			if err := os.Symlink(s.name, h.path(call)); err != nil {
-				t.Fatal(err)
-			}
-		case "hard":
-			if err := os.Link(p, h.path(fmt.Sprintf("hard%d", n))); err != nil {
-				t.Fatal(err)
-			}
-		}
-		old := stat(t, p)
-		read := h.do("read_file", m{"path": call})
-		if read.Error != "" || !strings.Contains(read.content(), s.old) {
-			t.Fatalf("%d: read %q: %s", n, call, read.text)
-		}
-		if s.exact() {
-			if w := h.do("write_file", m{"path": call, "content": read.content()}); w.Error != "" || !w.Unchanged {
-				t.Fatalf("%d: what was read is not what is there: %.300s", n, w.text)
-			}
-		} else if read.Encoding != "unknown-8bit" || read.Warning == "" {
-			t.Fatalf("%d: %s", n, read.text)
-		}
-		got := h.do("patch", m{"path": call, "old_string": s.old, "new_string": s.new})
-		if !got.Success || got.MatchStrategy != "exact" {
-			t.Fatalf("%d: %s", n, got.text)
-		}
-		after, err := os.ReadFile(p)
-		if err != nil {
+	case "hard":
+		if err := os.Link(p, h.path(fmt.Sprintf("hard%d", n))); err != nil {
 			t.Fatal(err)
 		}
-		if want := s.after; !bytes.Equal(after, want) {
-			t.Fatalf("%d (%s): holds %q\nwant %q\nwas %q", n, call, after, want, s.before)
-		}
-		s.compare(t, n, old, stat(t, p))
 	}
-	left, _ := os.ReadDir(h.dir)
-	for _, e := range left {
-		if strings.HasPrefix(e.Name(), ".hermes-") {
-			t.Errorf("%s was left behind", e.Name())
-		}
+	old := stat(t, p)
+	read := h.do("read_file", m{"path": call})
+	if read.Error != "" || !strings.Contains(read.content(), s.old) {
+		t.Fatalf("%d: read %q: %s", n, call, read.text)
 	}
+	if s.exact() {
+		if w := h.do("write_file", m{"path": call, "content": read.content()}); w.Error != "" || !w.Unchanged {
+			t.Fatalf("%d: what was read is not what is there: %.300s", n, w.text)
+		}
+	} else if read.Encoding != "unknown-8bit" || read.Warning == "" {
+		t.Fatalf("%d: %s", n, read.text)
+	}
+	got := h.do("patch", m{"path": call, "old_string": s.old, "new_string": s.new})
+	if !got.Success || got.MatchStrategy != "exact" {
+		t.Fatalf("%d: %s", n, got.text)
+	}
+	after, err := os.ReadFile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := s.after; !bytes.Equal(after, want) {
+		t.Fatalf("%d (%s): holds %q\nwant %q\nwas %q", n, call, after, want, s.before)
+	}
+	s.compare(t, n, old, stat(t, p))
 }
 
 // exact reports whether a program can read the file without loss: not one of an unknown code page.
@@ -188,7 +202,7 @@ func (s sample) wide() bool {
 	return bytes.HasPrefix(s.before, []byte{0xFF, 0xFE}) || bytes.HasPrefix(s.before, []byte{0xFE, 0xFF})
 }
 
-func stat(t *testing.T, p string) *syscall.Stat_t {
+func stat(t testing.TB, p string) *syscall.Stat_t {
 	t.Helper()
 	info, err := os.Lstat(p)
 	if err != nil {
@@ -198,7 +212,7 @@ func stat(t *testing.T, p string) *syscall.Stat_t {
 }
 
 // compare holds what must stay: mode, owner, links, and the identity of a file with several names.
-func (s sample) compare(t *testing.T, n int, old, now *syscall.Stat_t) {
+func (s sample) compare(t testing.TB, n int, old, now *syscall.Stat_t) {
 	t.Helper()
 	if old.Mode != now.Mode || old.Uid != now.Uid || old.Gid != now.Gid || old.Nlink != now.Nlink {
 		t.Errorf("%d: mode %o, owner %d:%d, links %d became %o, %d:%d, %d", n, old.Mode, old.Uid, old.Gid, old.Nlink, now.Mode, now.Uid, now.Gid, now.Nlink)

@@ -150,3 +150,34 @@ func TestLint_OnlyNewFaultsAreTold_LNT1_LNT2(t *testing.T) {
 		h.holds(name, bad)
 	}
 }
+
+func TestWrite_LinksStay_WRI2_WRI3(t *testing.T) {
+	h := here(t)
+	p := h.put("a.txt", "x\n")
+	os.Link(p, h.path("b.txt"))
+	os.Symlink("a.txt", h.path("link"))
+	os.Symlink("later.txt", h.path("dangling"))
+	if r := h.do("write_file", m{"path": "link", "content": "y\n"}); !r.InPlace || r.Resolved != p {
+		t.Errorf("%s", r.text)
+	}
+	h.holds("b.txt", "y\n")
+	if r := h.do("write_file", m{"path": "dangling", "content": "z\n"}); !r.Created {
+		t.Errorf("%s", r.text)
+	}
+	h.holds("later.txt", "z\n")
+	for _, l := range []string{"link", "dangling"} {
+		if info, err := os.Lstat(h.path(l)); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more", l)
+		}
+	}
+}
+
+func TestWrite_OutsideOfTheWorkspaceIsSaid_FIL6(t *testing.T) {
+	h := here(t)
+	if r := h.do("write_file", m{"path": "../out.txt", "content": "x\n"}); r.Warning == "" || !strings.HasSuffix(r.Resolved, "/out.txt") {
+		t.Errorf("%s", r.text)
+	}
+	if r := h.do("write_file", m{"path": h.path("../abs.txt"), "content": "x\n"}); r.Warning != "" {
+		t.Errorf("%s", r.text)
+	}
+}
