@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -37,6 +38,7 @@ func open(t *testing.T, o hermes.Options) (*hermes.Runtime, string) {
 		o.Home = filepath.Join(t.TempDir(), "home")
 	}
 	o.Dir = dir
+	o.Environ = append(os.Environ(), "VIRTUAL_ENV="+virtualEnv(t)) // spares each test an interpreter of its own
 	rt, err := hermes.New(o).Open(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +52,23 @@ func open(t *testing.T, o hermes.Options) (*hermes.Runtime, string) {
 		}
 	})
 	return rt, dir
+}
+
+// virtualEnv is an environment around the python3 of this machine.
+func virtualEnv(t *testing.T) string {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatalf("the tests of scripts need python3: %v", err)
+	}
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(python, filepath.Join(root, "bin", "python")); err != nil {
+		t.Fatal(err)
+	}
+	return root
 }
 
 func call(t *testing.T, c interface {
