@@ -42,6 +42,7 @@ var shapeCases = []struct{ name, in, want string }{ // RED-2
 	{"bearer lower", "authorization: bearer abcDEF/+=~._-xyz\n", "authorization: bearer [redacted:bearer-token]\n"},
 	{"bearer in json", `"Authorization": "Bearer abc123def456",`, `"Authorization": "Bearer [redacted:bearer-token]",`},
 	{"password", "password=hunter2", "password=[redacted:password]"},
+	{"pwd is a password or a directory", "PWD=/home/me\nOLDPWD=~/x\nexport PWD=\"/a b\"\npwd=hunter2", "PWD=/home/me\nOLDPWD=~/x\nexport PWD=\"/a b\"\npwd=[redacted:password]"},
 	{"password short", "password=x y", "password=[redacted:password] y"},
 	{"names around", "DB_PASSWORD=hunter2 PGPASSWORD=h1 my_token=t0k", "DB_PASSWORD=[redacted:password] PGPASSWORD=[redacted:password] my_token=[redacted:token]"},
 	{"query", "?token=abc&secret=def&x=1", "?token=[redacted:token]&secret=[redacted:secret]&x=1"},

@@ -142,7 +142,7 @@ var shapes = []shape{
 	{literal: "passwd", gram: 2, fold: true, name: "password", read: readValue},
 	{literal: "passphrase", gram: 2, fold: true, name: "password", read: readValue},
 	{literal: "_pass", gram: 0, fold: true, name: "password", read: readValue},
-	{literal: "pwd", gram: 0, fold: true, name: "password", read: readValue},
+	{literal: "pwd", gram: 0, fold: true, name: "password", read: readUnlessPath},
 	{literal: "token", gram: 1, fold: true, name: "token", read: readValue},
 	{literal: "secret", gram: 1, fold: true, name: "secret", read: readValue},
 	{literal: "secret_key", gram: 5, fold: true, name: "secret", read: readValue},

@@ -47,6 +47,15 @@ func readValue(t text, at int, s *shape) (span, verdict) {
 	return span{from: n.at, to: n.at + 1, run: run{kind: runClass, chars: bareChars}}, yes
 }
 
+// readUnlessPath is readValue for a name that also stands for the working directory: PWD=/home/me is no secret.
+func readUnlessPath(t text, at int, s *shape) (span, verdict) {
+	found, v := readValue(t, at, s)
+	if v == yes && found.from < len(t.b) && (t.b[found.from] == '/' || t.b[found.from] == '~') {
+		return span{}, no
+	}
+	return found, v
+}
+
 func onlyPages(t text, at int) bool {
 	for _, word := range notSecret {
 		same := at-len(word) >= t.hidden

@@ -240,10 +240,14 @@ func matchesAny(patterns []string, p string) bool {
 
 // matches compares name by name. Patterns without wildcards, most of them, cost a comparison.
 func matches(pattern, p string) bool {
+	wild := strings.ContainsAny(pattern, "*?[")
 	if dir, below := strings.CutSuffix(pattern, "/"); below {
+		if n := strings.Count(pattern, "/"); wild { // compared with as many names of p
+			return matches(dir, first(p, n))
+		}
 		return p == dir || len(p) > len(dir) && p[len(dir)] == '/' && p[:len(dir)] == dir
 	}
-	if !strings.ContainsAny(pattern, "*?[") {
+	if !wild {
 		return pattern == p
 	}
 	literal := strings.IndexAny(pattern, "*?[")
@@ -252,6 +256,18 @@ func matches(pattern, p string) bool {
 	}
 	ok, err := path.Match(strings.ReplaceAll(pattern, "[!", "[^"), p)
 	return err == nil && ok
+}
+
+// first is the first n names of a path.
+func first(p string, n int) string {
+	for i := range len(p) {
+		if p[i] == '/' {
+			if n--; n == 0 {
+				return p[:i]
+			}
+		}
+	}
+	return p
 }
 
 // judgeWrite holds writes within the one directory that may be written, and away from other profiles.

@@ -56,7 +56,7 @@ func TestRows_WhatIsNotMeantPasses(t *testing.T) { // GRD-6
 	for _, p := range []string{
 		"/w/.env.example", "/w/.env.local.sample", "/w/.env.template", "/w/.environment", "/w/env", "/w/.env/lib/x.py", "/home/u/.sshx/f", "/home/u/x/.ssh/f",
 		"/home/u/.hermes/skills/a/SKILL.md", "/home/u/.hermes/cache/results/x.txt", "/etcetera/x", "/dev/null", "/private/var/folders/x", "/private/var/tmp/x",
-		"/w/config.yaml", "/home/u/.docker.md",
+		"/w/config.yaml", "/home/u/.docker.md", "/home/u/.hermes/run/12/3/t/made/by/a/script.txt",
 	} {
 		for _, op := range []environment.Operation{environment.OpRead, environment.OpWrite} {
 			if err := g.Judge(environment.Path(p), nil, op); err != nil {

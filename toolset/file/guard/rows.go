@@ -41,7 +41,8 @@ var rows = []row{
 		"auth.json", ".env", "mcp-tokens/", "pairing/", ".anthropic_oauth.json", "skills/.hub/", "cache/bws_cache.json",
 		"jobs/*/job.json", "state/", "gateway/",
 	}},
-	{at: hermes, read: true, write: true, byName: true, why: secretWhy, patterns: []string{"run/"}},
+	{at: hermes, read: true, write: true, byName: true, why: secretWhy, patterns: []string{"run/"},
+		except: []string{"run/*/*/t/"}}, // the temp directory that a script was given
 	{at: hermes, write: true, why: "it is hermes's configuration; `hermes config set` changes it", patterns: []string{"config.yaml"}},
 	{at: hermes, write: true, why: "it lists the MCP servers; `hermes mcp` changes it", patterns: []string{"mcp.json"}},
 	{at: hermes, write: true, why: "it lists the hooks that may run; `hermes hooks` changes it", patterns: []string{"shell-hooks-allowlist.json"}},
