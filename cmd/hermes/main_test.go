@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 )
 
 var scratch string
@@ -52,6 +54,10 @@ func hermes(t *testing.T, args ...string) *exec.Cmd {
 			t.Fatal(err)
 		}
 	}
-	c.Env = append(os.Environ(), "HERMES_HOME="+filepath.Join(dir, "home"), "TMPDIR="+filepath.Join(dir, "tmp"), "HERMES_PROFILE=", "HERMES_YOLO_MODE=")
+	venv := filepath.Join(dir, "venv")
+	if err := scripttest.VirtualEnv(venv); err != nil {
+		t.Fatal(err)
+	}
+	c.Env = append(os.Environ(), "VIRTUAL_ENV="+venv, "HERMES_HOME="+filepath.Join(dir, "home"), "TMPDIR="+filepath.Join(dir, "tmp"), "HERMES_PROFILE=", "HERMES_YOLO_MODE=")
 	return c
 }

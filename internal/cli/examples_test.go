@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hermes-runtime/hermes/internal/cli"
+	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 )
 
 // long are verbs whose examples measure for a while; what they do is tested beside them.
@@ -29,10 +30,13 @@ func TestHelp_ShowsExamplesThatWorkAsTyped(t *testing.T) {
 				t.SkipNow()
 			}
 			t.Parallel()
-			dir, home := clone(t), t.TempDir()
+			dir, home, venv := clone(t), t.TempDir(), filepath.Join(t.TempDir(), "venv")
+			if err := scripttest.VirtualEnv(venv); err != nil {
+				t.Fatal(err)
+			}
 			for _, line := range lines {
 				c := exec.Command("bash", "-c", "set -o pipefail\n"+line)
-				c.Dir, c.Env = dir, append(os.Environ(), "HERMES_HOME="+home, "HERMES_PROFILE=")
+				c.Dir, c.Env = dir, append(os.Environ(), "HERMES_HOME="+home, "VIRTUAL_ENV="+venv, "HERMES_PROFILE=")
 				if out, err := c.CombinedOutput(); err != nil || len(out) == 0 && !strings.Contains(line, " set ") && !strings.Contains(line, ">") {
 					t.Errorf("%s\n%v\n%s", line, err, out)
 				}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 )
 
 // TestScripts runs testdata/script: what the command line does, verb by verb, to be read as documentation. Each script has a
@@ -29,7 +31,9 @@ func TestScripts(t *testing.T) {
 			for _, name := range []string{"HERMES_PROFILE", "HERMES_YOLO_MODE", "NO_COLOR"} {
 				e.Setenv(name, "")
 			}
-			return nil
+			venv := filepath.Join(e.WorkDir, ".venv")
+			e.Setenv("VIRTUAL_ENV", venv)
+			return scripttest.VirtualEnv(venv)
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "root" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hermes-runtime/hermes"
 	_ "github.com/hermes-runtime/hermes/backend/all"
+	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 	"github.com/hermes-runtime/hermes/tool"
 	"github.com/hermes-runtime/hermes/tool/tooltest"
 	_ "github.com/hermes-runtime/hermes/toolset/all"
@@ -117,7 +118,11 @@ func TestTools_Conform(t *testing.T) {
 func open(t *testing.T) tooltest.Bench {
 	t.Helper()
 	b := tooltest.Bench{Dir: resolved(t), Home: resolved(t)}
-	rt, err := hermes.New(hermes.Options{Home: b.Home, Dir: b.Dir}).Open(t.Context())
+	venv := filepath.Join(t.TempDir(), "venv")
+	if err := scripttest.VirtualEnv(venv); err != nil {
+		t.Fatal(err)
+	}
+	rt, err := hermes.New(hermes.Options{Home: b.Home, Dir: b.Dir, Environ: append(os.Environ(), "VIRTUAL_ENV="+venv)}).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
