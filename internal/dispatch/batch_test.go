@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -112,6 +113,25 @@ func TestBatch_OnlyConflictingCallsWait(t *testing.T) {
 		for id, sec := range want {
 			if got := int(j.spans[id][0] / time.Second); got != sec {
 				t.Errorf("%s began in second %d, want %d", id, got, sec)
+			}
+		}
+	})
+}
+
+// BAT-4: tools of an MCP server run by themselves unless the operator says that they need not.
+func TestBatch_ServersToolsAreExclusiveUnlessAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, allowed := range []bool{false, true} {
+			j := newJournal()
+			b := newBed(t, Config{})
+			origin := registry.ServerOrigin("hub")
+			if err := b.door.registry.Register(origin, j.tool("remote", tool.PathScoped, pathOf(false))); err != nil {
+				t.Fatal(err)
+			}
+			b.door.registry.SetSettings(registry.Settings{Parallel: map[registry.Origin]bool{origin: allowed}})
+			b.door.CallBatch(context.Background(), b.placed(), []tool.Request{request("a", "remote", "1"), request("b", "remote", "2")})
+			if x, y := j.spans["a"], j.spans["b"]; (y[0] < x[1]) != allowed {
+				t.Errorf("allowed %v: %v and %v", allowed, x, y)
 			}
 		}
 	})

@@ -157,6 +157,9 @@ func (d *Door) touches(ctx context.Context, f *flight) (tool.Effects, []access) 
 	if f.done {
 		return tool.ReadOnly, nil
 	}
+	if d.registry.Exclusive(f.entry) {
+		return tool.Exclusive, nil
+	}
 	switch f.entry.Spec.Effects {
 	case tool.ReadOnly:
 		if f.entry.Scoper == nil {

@@ -26,7 +26,8 @@ type metrics struct {
 	calls    map[labels]int64
 	duration map[string]*histogram // by tool
 	chars    map[string]*histogram
-	left     func() int // handlers that outlived their calls; nil = not known
+	checks   map[string]*histogram // by check
+	left     func() int            // handlers that outlived their calls; nil = not known
 }
 
 type labels struct{ tool, status string }
@@ -39,7 +40,7 @@ type histogram struct {
 }
 
 func newMetrics() *metrics {
-	return &metrics{start: time.Now(), calls: map[labels]int64{}, duration: map[string]*histogram{}, chars: map[string]*histogram{}}
+	return &metrics{start: time.Now(), calls: map[labels]int64{}, duration: map[string]*histogram{}, chars: map[string]*histogram{}, checks: map[string]*histogram{}}
 }
 
 func (m *metrics) add(r *dispatch.Record) {
@@ -52,6 +53,12 @@ func (m *metrics) add(r *dispatch.Record) {
 	m.calls[labels{name, r.Status}]++
 	observe(m.duration, name, secondBounds, r.Duration.Seconds())
 	observe(m.chars, name, charBounds, float64(r.ResultChars))
+}
+
+func (m *metrics) check(name string, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	observe(m.checks, name, secondBounds, took.Seconds())
 }
 
 func observe(in map[string]*histogram, name string, bounds []float64, v float64) {
@@ -124,10 +131,19 @@ func (m *metrics) body(resource []attribute) ([]byte, error) {
 }
 
 func (m *metrics) messages() []metricMessage {
-	if len(m.calls) == 0 {
-		return nil
-	}
 	start, now := nanos(m.start), nanos(time.Now())
+	var list []metricMessage
+	if len(m.calls) > 0 {
+		list = m.callMessages(start, now)
+	}
+	if len(m.checks) > 0 {
+		list = append(list, metricMessage{Name: "hermes.check.duration", Unit: "s",
+			Histogram: &histogramMessage{points("hermes.check.name", m.checks, start, now), cumulative}})
+	}
+	return list
+}
+
+func (m *metrics) callMessages(start, now string) []metricMessage {
 	var counts []point
 	for _, l := range slices.SortedFunc(maps.Keys(m.calls), func(a, b labels) int {
 		return cmp.Or(cmp.Compare(a.tool, b.tool), cmp.Compare(a.status, b.status))
@@ -141,20 +157,21 @@ func (m *metrics) messages() []metricMessage {
 	if m.left != nil {
 		abandoned = int64(m.left())
 	}
+	const byTool = "gen_ai.tool.name"
 	return []metricMessage{
 		{Name: "hermes.tool.abandoned", Unit: "{handler}", Gauge: &gaugeMessage{[]point{{Start: start, Time: now, AsInt: strconv.FormatInt(abandoned, 10)}}}},
 		{Name: "hermes.tool.calls", Unit: "{call}", Sum: &sumMessage{counts, cumulative, true}},
-		{Name: "gen_ai.execute_tool.duration", Unit: "s", Histogram: &histogramMessage{points(m.duration, start, now), cumulative}},
-		{Name: "hermes.tool.result_chars", Unit: "{character}", Histogram: &histogramMessage{points(m.chars, start, now), cumulative}},
+		{Name: "gen_ai.execute_tool.duration", Unit: "s", Histogram: &histogramMessage{points(byTool, m.duration, start, now), cumulative}},
+		{Name: "hermes.tool.result_chars", Unit: "{character}", Histogram: &histogramMessage{points(byTool, m.chars, start, now), cumulative}},
 	}
 }
 
-func points(in map[string]*histogram, start, now string) []point {
+func points(label string, in map[string]*histogram, start, now string) []point {
 	var out []point
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		h, sum := in[name], in[name].sum
 		p := point{
-			Attributes: []attribute{text("gen_ai.tool.name", name)}, Start: start, Time: now,
+			Attributes: []attribute{text(label, name)}, Start: start, Time: now,
 			Count: strconv.FormatInt(h.n, 10), Sum: &sum, Bounds: h.bounds,
 		}
 		for _, c := range h.counts {

@@ -206,6 +206,13 @@ func (b *Observer) Measure(r *dispatch.Record) {
 	}
 }
 
+// Checked takes a run of an availability check into the metrics. A nil Observer takes nothing.
+func (b *Observer) Checked(check string, took time.Duration) {
+	if b != nil && b.metrics != nil {
+		b.metrics.check(check, took)
+	}
+}
+
 // Watch tells the metrics how to count the handlers that outlived their calls.
 func (b *Observer) Watch(abandoned func() int) {
 	if b.metrics != nil {

@@ -161,6 +161,10 @@ func (r *Registry) run(ctx context.Context, c *tool.Check) (reason string) {
 			reason = fmt.Sprintf("the check panicked: %v", p)
 		}
 	}()
+	if r.checked != nil {
+		began := time.Now()
+		defer func() { r.checked(c.Name, time.Since(began)) }()
+	}
 	err := c.Run(ctx, r.services)
 	if err == nil {
 		return ""

@@ -215,6 +215,33 @@ func TestProbe_ThatHangsIsNotStartedAgain(t *testing.T) {
 	})
 }
 
+// OBS-5: how long each run of a Check took is told, however it ended.
+func TestCheck_ItsRunsAreTold_OBS5(t *testing.T) {
+	told := map[string]int{}
+	var table tool.Table
+	for name, run := range map[string]func(context.Context, tool.Services) error{
+		"good": func(context.Context, tool.Services) error { return nil },
+		"bad":  func(context.Context, tool.Services) error { panic("no") },
+	} {
+		table.Register(tool.Func(tool.Spec{Name: name, Toolset: "set", Check: &tool.Check{Name: name, Run: run}},
+			func(context.Context, *tool.Call, struct{}) (any, error) { return nil, nil }))
+	}
+	r := registry.New(registry.Options{Table: &table, Checked: func(check string, took time.Duration) {
+		if took >= 0 {
+			told[check]++
+		}
+	}})
+	defer func() { _ = r.Close(context.Background()) }()
+	for range 2 {
+		if _, err := r.Definitions(context.Background(), registry.Request{Quiet: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told["good"] != 2 || told["bad"] != 2 {
+		t.Errorf("told %v", told)
+	}
+}
+
 func TestIsToolsetAvailable_CHK5(t *testing.T) {
 	r := newRegistry(t, tableOf(made("a", "free"), made("b", "mixed", checked(failing("x"))), made("c", "mixed", checked(passing("y"))),
 		made("d", "out", checked(failing("z"))), made("e", "out", checked(failing("z")))), registry.Settings{})

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -23,12 +24,14 @@ type Options struct {
 	Log      *slog.Logger
 	Services tool.Services // what checks and adapters may ask for
 	Settings Settings
+	Checked  func(check string, took time.Duration) // told after each run of a Check; must return at once; nil = nobody
 }
 
 // Registry holds registered tools. It is safe for concurrent use.
 type Registry struct {
 	log      *slog.Logger
 	services tool.Services
+	checked  func(string, time.Duration)
 
 	base  context.Context // of probes
 	stop  context.CancelFunc
@@ -62,7 +65,7 @@ type snapshot struct {
 // New makes a registry of what the table holds now. It runs no Check and does no I/O. A tool that can't be used is listed by
 // Refused, and disturbs no other.
 func New(o Options) *Registry {
-	r := &Registry{log: o.Log, services: o.Services}
+	r := &Registry{log: o.Log, services: o.Services, checked: o.Checked}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}

@@ -21,6 +21,14 @@ type Settings struct {
 	Servers, Plugins []string
 	// Overrides says which builtin or embedder tools a plugin or server may replace if it asks to.
 	Overrides map[Origin]Override
+	// Parallel holds the MCP servers whose tools may run side by side as they declare. Tools of others are exclusive.
+	Parallel map[Origin]bool
+}
+
+// Exclusive reports whether the owner of a tool keeps it from running beside other calls, whatever the tool declares.
+func (r *Registry) Exclusive(e *Entry) bool {
+	_, remote := e.Origin.Server()
+	return remote && !r.Settings().Parallel[e.Origin]
 }
 
 // Collisions says what becomes of two registrations of one name in two toolsets.

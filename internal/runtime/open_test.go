@@ -39,15 +39,18 @@ func TestSession_EndForgetsTheSudoPassword(t *testing.T) {
 	}
 }
 
-// A key of the configuration that stands for a variable reaches what asks for the variable.
-func TestOpen_TimezoneOfTheConfigurationHolds(t *testing.T) {
+// Keys of the configuration have an effect: one that stands for a variable reaches what asks for the variable.
+func TestOpen_KeysOfTheConfigurationHold(t *testing.T) {
 	home := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(home, "config.yaml"), []byte("timezone: Asia/Seoul\nsecurity: {redact: false}\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(home, "config.yaml"), []byte("timezone: Asia/Seoul\nsecurity: {redact: false}\nmodel: {max_tools: 7}\n"), 0o600))
 	r, err := Open(t.Context(), Options{Home: home, Environ: []string{"HERMES_TIMEZONE=UTC"}})
 	must(t, err)
 	defer func() { must(t, r.Close(context.Background())) }()
 	if got := r.Getenv("HERMES_TIMEZONE"); got != "Asia/Seoul" {
 		t.Errorf("HERMES_TIMEZONE is %q", got)
+	}
+	if n := r.registry.Settings().MaxTools; n != 7 { // DEF-12
+		t.Errorf("model.max_tools: %d", n)
 	}
 	if p := r.Problems(); len(p) != 0 || !r.settings.security.KnownOnly() {
 		t.Errorf("security.redact: false: %v", p)

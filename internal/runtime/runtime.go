@@ -132,7 +132,7 @@ func (r *Runtime) build() {
 	r.services = &services{doc: func() *config.Document { return r.doc }, getenv: r.Getenv, warn: r.problem}
 	r.place = r.readPlace()
 	r.places = r.environments()
-	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools()})
+	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools(), Checked: r.checked})
 	for _, t := range o.Embedded {
 		if err := r.registry.Register(registry.Embedder, t); err != nil {
 			r.problem(err)
@@ -160,6 +160,9 @@ func (r *Runtime) build() {
 		grants{r.place.Passthrough},
 	}
 }
+
+// checked tells the metrics of a run of an availability check. None runs before the runtime is whole.
+func (r *Runtime) checked(check string, took time.Duration) { r.observer.Checked(check, took) }
 
 // hide takes secrets out of what is logged.
 func (r *Runtime) hide(text string) string {

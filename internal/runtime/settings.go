@@ -41,6 +41,13 @@ type registrySettings struct {
 
 func (*registrySettings) Section() string { return "registry" }
 
+// modelSettings is the part of `model:` that concerns tools.
+type modelSettings struct {
+	MaxTools int `yaml:"max_tools" default:"128" min:"1" help:"tools in one request, for models whose APIs have a limit; above it tools of MCP servers are withheld, those of the last server first"`
+}
+
+func (*modelSettings) Section() string { return "model" }
+
 type rootSettings struct {
 	CustomToolsets   map[string]customToolset `yaml:"custom_toolsets" help:"toolsets of your own: name → description, tools, includes"`
 	PlatformToolsets map[string]any           `yaml:"platform_toolsets" help:"toolsets of a platform: cli, telegram, acp, api-server, webhook, cron → list"`
@@ -74,7 +81,7 @@ func (*auditSettings) Section() string { return "audit" }
 func init() {
 	config.Register(
 		func() config.Sectioned { return &callSettings{} }, func() config.Sectioned { return &outputSettings{} },
-		func() config.Sectioned { return &registrySettings{} }, func() config.Sectioned { return &rootSettings{} },
+		func() config.Sectioned { return &registrySettings{} }, func() config.Sectioned { return &modelSettings{} }, func() config.Sectioned { return &rootSettings{} },
 		func() config.Sectioned { return &agentSettings{} }, func() config.Sectioned { return &auditSettings{} },
 	)
 }
@@ -84,6 +91,7 @@ type settings struct {
 	calls    callSettings
 	output   outputSettings
 	registry registrySettings
+	model    modelSettings
 	root     rootSettings
 	agent    agentSettings
 	security session.Secrecy
@@ -92,7 +100,7 @@ type settings struct {
 
 // read fills s; problems are told and their fields have defaults.
 func (s *settings) read(d *config.Document, warn func(error)) {
-	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.root, &s.agent, &s.security, &s.audit} {
+	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.model, &s.root, &s.agent, &s.security, &s.audit} {
 		if err := d.Decode(part.Section(), part); err != nil {
 			for _, e := range unjoin(err) {
 				warn(e)
@@ -115,7 +123,7 @@ func (s *settings) tools() registry.Settings {
 		ttl = -1
 	}
 	out := registry.Settings{
-		Collisions: registry.Collisions(s.registry.Collisions), CheckTimeout: s.registry.CheckTimeout, CheckTTL: ttl,
+		Collisions: registry.Collisions(s.registry.Collisions), CheckTimeout: s.registry.CheckTimeout, CheckTTL: ttl, MaxTools: s.model.MaxTools,
 		Platforms: s.root.PlatformToolsets, Disabled: slices.Clone(s.agent.DisabledToolsets),
 		Custom: map[string]registry.CustomSet{},
 	}
