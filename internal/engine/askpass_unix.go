@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"sync"
 )
 
 // askpass answers sudo's questions for a password during one call. In a private directory lie a program, which sudo runs, and a
@@ -38,7 +39,7 @@ rm -f "$d/$$"
 `
 
 // askpassNumber is what may be asked for: the number of a process, no path.
-var askpassNumber = regexp.MustCompile(`^[0-9]{1,10}$`)
+var askpassNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,10}$`) })
 
 // askpassPatience is how long an answer waits for its reader.
 const askpassPatience = 5 * time.Second
@@ -81,7 +82,7 @@ func (a *askpass) serve(ctx context.Context) {
 	defer close(a.done)
 	in := bufio.NewScanner(a.ask)
 	for in.Scan() {
-		if !askpassNumber.MatchString(in.Text()) {
+		if !askpassNumber().MatchString(in.Text()) {
 			continue
 		}
 		secret, err := a.secret(ctx)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The texts put around a script. They cost one shell process and nothing else: what is carried is printed by builtins.
@@ -38,7 +39,9 @@ const (
 )
 
 // ownTrap finds scripts that may set an EXIT trap, themselves or in a file that they read.
-var ownTrap = regexp.MustCompile(`(?is)\btrap\b.*\b(exit|0)\b|(^|[\s;&|({])(source|\.)\s`)
+var ownTrap = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)\btrap\b.*\b(exit|0)\b|(^|[\s;&|({])(source|\.)\s`)
+})
 
 // quote makes s one word of the shell, whatever it holds.
 func quote(s string) string { return `'` + strings.ReplaceAll(s, `'`, `'\''`) + `'` }
@@ -71,7 +74,7 @@ func (w wrapping) text(script string) string {
 	switch { // the pipe is moved before the limits, one of which may forbid its number
 	case w.carry && w.bash:
 		s.WriteString(bashMove + w.limits)
-		if !w.posix && ownTrap.MatchString(script) {
+		if !w.posix && ownTrap().MatchString(script) {
 			s.WriteString(bashTrap)
 		}
 		s.WriteString(bashArm)

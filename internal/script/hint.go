@@ -8,6 +8,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/script/stub"
+	"sync"
 )
 
 // failure is what a hint is found by.
@@ -36,7 +37,7 @@ func (x *run) reason(res environment.Result, errs text) string {
 	return fmt.Sprintf("the script ended with exit code %d", res.ExitCode)
 }
 
-var exceptionForm = regexp.MustCompile(`^[A-Za-z_][\w.]*(: .*)?$`)
+var exceptionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][\w.]*(: .*)?$`) })
 
 // exceptionLine finds the line of the exception that ended a script: the first one not indented after the last frames.
 func exceptionLine(stderr string) string {
@@ -52,7 +53,7 @@ func exceptionLine(stderr string) string {
 	}
 	for _, l := range lines[from+1:] {
 		l = strings.TrimPrefix(strings.TrimPrefix(l, "  | "), "  + ")
-		if l != "" && l[0] != ' ' && exceptionForm.MatchString(l) {
+		if l != "" && l[0] != ' ' && exceptionForm().MatchString(l) {
 			return l
 		}
 	}
@@ -98,13 +99,13 @@ func (f failure) importable() string {
 	return "Import them by name: from hermes_tools import " + strings.Join(names, ", ") + " (helpers: json_parse, shell_quote, retry, check)."
 }
 
-var undefined = regexp.MustCompile(`name '(\w+)' is not defined`)
+var undefined = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`name '(\w+)' is not defined`) })
 
 func hintImport(f failure) string {
 	if f.is("ImportError", "ModuleNotFoundError") && strings.Contains(f.exception, "hermes_tools") {
 		return f.importable()
 	}
-	if m := undefined.FindStringSubmatch(f.exception); f.is("NameError") && m != nil && isOurs(m[1]) {
+	if m := undefined().FindStringSubmatch(f.exception); f.is("NameError") && m != nil && isOurs(m[1]) {
 		return m[1] + " was used without an import. " + f.importable()
 	}
 	return ""
@@ -122,10 +123,10 @@ func isOurs(name string) bool {
 	return name == "aio" || name == "hermes_tools" || name == "HermesToolError"
 }
 
-var noModule = regexp.MustCompile(`No module named '([\w.]+)'`)
+var noModule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`No module named '([\w.]+)'`) })
 
 func hintModule(f failure) string {
-	m := noModule.FindStringSubmatch(f.exception)
+	m := noModule().FindStringSubmatch(f.exception)
 	if m == nil {
 		return ""
 	}
@@ -153,7 +154,7 @@ func projectVenv(dir, module string) string {
 	return ""
 }
 
-var calledTool = regexp.MustCompile(`\b(\w+)\(`)
+var calledTool = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(\w+)\(`) })
 
 func hintResult(f failure) string {
 	dictError := strings.Contains(f.exception, "'dict' object") || strings.Contains(f.exception, "string indices") || strings.Contains(f.exception, "_Failure")
@@ -163,12 +164,12 @@ func hintResult(f failure) string {
 	if !f.is("KeyError") && !(f.is("TypeError", "AttributeError") && dictError) {
 		return ""
 	}
-	for _, m := range calledTool.FindAllStringSubmatch(f.x.code, -1) {
+	for _, m := range calledTool().FindAllStringSubmatch(f.x.code, -1) {
 		if fn, ok := stub.Lookup(m[1]); ok && f.mentions(fn) {
 			return fmt.Sprintf("Results of tools are dicts. %s gives %s; a failed call has error instead, so look for that first.", fn.Name, fn.Keys)
 		}
 	}
-	for _, m := range calledTool.FindAllStringSubmatch(f.x.code, -1) {
+	for _, m := range calledTool().FindAllStringSubmatch(f.x.code, -1) {
 		if fn, ok := stub.Lookup(m[1]); ok {
 			return fmt.Sprintf("Results of tools are dicts. %s gives %s; a failed call has error instead, so look for that first.", fn.Name, fn.Keys)
 		}
@@ -179,14 +180,14 @@ func hintResult(f failure) string {
 // mentions reports whether the traceback shows a line that calls the tool.
 func (f failure) mentions(fn stub.Function) bool { return strings.Contains(f.stderr, fn.Name+"(") }
 
-var quotedName = regexp.MustCompile(`'([A-Za-z_]\w*)'`)
+var quotedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`'([A-Za-z_]\w*)'`) })
 
 func hintVariable(f failure) string {
 	if f.exception == "" {
 		return ""
 	}
 	var names []string
-	for _, m := range quotedName.FindAllStringSubmatch(f.exception, -1) {
+	for _, m := range quotedName().FindAllStringSubmatch(f.exception, -1) {
 		names = append(names, m[1])
 	}
 	for _, w := range f.x.withheld {
@@ -227,10 +228,10 @@ func hintAwait(f failure) string {
 	return ""
 }
 
-var missingFile = regexp.MustCompile(`No such file or directory: '([^/~'][^']*)'`)
+var missingFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`No such file or directory: '([^/~'][^']*)'`) })
 
 func hintRelative(f failure) string {
-	if f.x.mode == ModeStrict && f.is("FileNotFoundError") && missingFile.MatchString(f.exception) {
+	if f.x.mode == ModeStrict && f.is("FileNotFoundError") && missingFile().MatchString(f.exception) {
 		return fmt.Sprintf("In mode strict a script starts in a temporary directory, so relative paths don't reach the project. Use absolute ones, read_file, or %s.mode: project.", Section)
 	}
 	return ""

@@ -3,6 +3,7 @@ package code
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/hermes-runtime/hermes/internal/config"
@@ -20,6 +21,13 @@ type Args struct {
 	Code string `json:"code"`
 }
 
+const parameters = `{
+  "type": "object",
+  "properties": {"code": {"type": "string", "description": "The Python script. Print what you want to see."}},
+  "required": ["code"],
+  "additionalProperties": false
+}`
+
 type executeCode struct{ *tool.Function }
 
 func newExecuteCode() executeCode {
@@ -28,21 +36,10 @@ func newExecuteCode() executeCode {
 		Toolset:     "code_execution",
 		Emoji:       "🐍",
 		Description: "Runs a Python script that can call other tools; only what it prints comes back.",
-		Schema: map[string]any{
-			"name":        script.ToolName,
-			"description": describe(description{config: script.DefaultConfig()}),
-			"parameters": map[string]any{
-				"type": "object",
-				"properties": map[string]any{
-					"code": map[string]any{"type": "string", "description": "The Python script. Print what you want to see."},
-				},
-				"required":             []string{"code"},
-				"additionalProperties": false,
-			},
-		},
-		Check:     &tool.Check{Name: "python", Probe: true, Run: check},
-		Unspilled: true,
-		Redact:    tool.LooksSecret,
+		Schema:      json.RawMessage(parameters), // what it can do here is told by Adapt
+		Check:       &tool.Check{Name: "python", Probe: true, Run: check},
+		Unspilled:   true,
+		Redact:      tool.LooksSecret,
 	}, run)}
 }
 

@@ -6,6 +6,7 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // pattern is a search pattern in the dialect: ripgrep's default syntax, matched line by line.
@@ -293,7 +294,7 @@ func (t *translator) named(at, skip int, push func(goText, rustText string)) *Er
 	if end < len(t.text) {
 		name = string(t.text[t.at+skip : end])
 	}
-	if !groupName.MatchString(name) {
+	if !groupName().MatchString(name) {
 		return t.fail(at, "the name of this group isn't one")
 	}
 	t.at = end + 1
@@ -301,7 +302,7 @@ func (t *translator) named(at, skip int, push func(goText, rustText string)) *Er
 	return nil
 }
 
-var groupName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.\[\]]*$`)
+var groupName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.\[\]]*$`) })
 
 // groupFlags reads (?flags) and (?flags:.
 func (t *translator) groupFlags(at int, push func(goText, rustText string)) *Error {

@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml"
 	yamlparser "github.com/goccy/go-yaml/parser"
 	"mvdan.cc/sh/v3/syntax"
+	"sync"
 )
 
 // lineOf is the line of a place in a text.
@@ -48,7 +49,7 @@ func checkJSON(f File) []Problem {
 }
 
 // position is how the YAML parser begins its messages.
-var position = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
+var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[(\d+):(\d+)\] `) })
 
 func checkYAML(f File) []Problem {
 	_, err := yamlparser.ParseBytes(f.Content, 0)
@@ -57,7 +58,7 @@ func checkYAML(f File) []Problem {
 	}
 	text, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
 	p := Problem{Text: text}
-	if m := position.FindStringSubmatch(text); m != nil {
+	if m := position().FindStringSubmatch(text); m != nil {
 		p.Line, _ = strconv.Atoi(m[1])
 		p.Text = text[len(m[0]):]
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // pythonCheck parses its input. Isolated mode keeps it from importing anything of the project.
@@ -42,7 +43,7 @@ func checkPython(ctx context.Context, f File, run Run) Report {
 }
 
 // stdinLine is where node says in which line of its input something is wrong.
-var stdinLine = regexp.MustCompile(`\[stdin\]:(\d+)`)
+var stdinLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[stdin\]:(\d+)`) })
 
 func node(ctx context.Context, f File, run Run, kind string) Report {
 	argv := []string{"node", "--check"}
@@ -57,7 +58,7 @@ func node(ctx context.Context, f File, run Run, kind string) Report {
 		return Report{}
 	}
 	p := Problem{}
-	if m := stdinLine.FindStringSubmatch(out); m != nil {
+	if m := stdinLine().FindStringSubmatch(out); m != nil {
 		p.Line, _ = strconv.Atoi(m[1])
 	}
 	for _, l := range strings.Split(out, "\n") {
@@ -82,16 +83,16 @@ func checkScript(ctx context.Context, f File, run Run) Report {
 	if asModule.Skipped == "" && len(asModule.Problems) == 0 {
 		return asModule
 	}
-	if looksLikeModule.Match(f.Content) {
+	if looksLikeModule().Match(f.Content) {
 		return asModule
 	}
 	return r
 }
 
-var looksLikeModule = regexp.MustCompile(`(?m)^\s*(import|export)\b`)
+var looksLikeModule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(import|export)\b`) })
 
 // rustPlace is where rustfmt says that something is wrong; without it it only means that the text is formatted otherwise.
-var rustPlace = regexp.MustCompile(`--> <stdin>:(\d+)`)
+var rustPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`--> <stdin>:(\d+)`) })
 
 func checkRust(ctx context.Context, f File, run Run) Report {
 	out, exit, started := run(ctx, []string{"rustfmt", "--check", "--edition", "2021", "--color", "never"}, f.Content)
@@ -101,7 +102,7 @@ func checkRust(ctx context.Context, f File, run Run) Report {
 	if exit == 0 || !strings.Contains(out, "error") {
 		return Report{}
 	}
-	m := rustPlace.FindStringSubmatch(out)
+	m := rustPlace().FindStringSubmatch(out)
 	if m == nil {
 		return broken("rustfmt")
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Kind is what an operation does.
@@ -70,12 +71,14 @@ func bad(line int, format string, args ...any) error {
 }
 
 var (
-	beginLine  = regexp.MustCompile(`^\*\*\*\s*(?i:begin\s+patch)\s*$`)
-	endLine    = regexp.MustCompile(`^\*\*\*\s*(?i:end\s+patch)\s*$`)
-	headerLine = regexp.MustCompile(`^\*\*\*\s*(?i:(update|add|delete|move)\s+file)\s*:\s*(.*?)\s*$`)
-	moveToLine = regexp.MustCompile(`^\*\*\*\s*(?i:move\s+to)\s*:\s*(.*?)\s*$`)
-	eofLine    = regexp.MustCompile(`^\*\*\*\s*(?i:end\s+of\s+file)\s*$`)
-	rangeLine  = regexp.MustCompile(`^-\d+(,\d+)?\s+\+\d+(,\d+)?\s*(@@\s*(.*))?$`)
+	beginLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\*\*\*\s*(?i:begin\s+patch)\s*$`) })
+	endLine    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\*\*\*\s*(?i:end\s+patch)\s*$`) })
+	headerLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\*\*\*\s*(?i:(update|add|delete|move)\s+file)\s*:\s*(.*?)\s*$`)
+	})
+	moveToLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\*\*\*\s*(?i:move\s+to)\s*:\s*(.*?)\s*$`) })
+	eofLine    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\*\*\*\s*(?i:end\s+of\s+file)\s*$`) })
+	rangeLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-\d+(,\d+)?\s+\+\d+(,\d+)?\s*(@@\s*(.*))?$`) })
 )
 
 // kinds are the header words.
@@ -116,10 +119,10 @@ func (p *parser) start() {
 	for i, l := range p.lines {
 		t := strings.TrimSpace(l)
 		switch {
-		case beginLine.MatchString(t):
+		case beginLine().MatchString(t):
 			p.at = i + 1
 			return
-		case headerLine.MatchString(t):
+		case headerLine().MatchString(t):
 			p.at = i
 			return
 		case strings.HasPrefix(t, "```"):
@@ -138,12 +141,12 @@ func (p *parser) line(l string) error {
 		head = strings.TrimLeft(l, " \t") // no content is possible here
 	}
 	switch {
-	case endLine.MatchString(head):
+	case endLine().MatchString(head):
 		p.over = true
 		return nil
-	case headerLine.MatchString(head):
-		return p.header(headerLine.FindStringSubmatch(head))
-	case beginLine.MatchString(head) && p.op == nil:
+	case headerLine().MatchString(head):
+		return p.header(headerLine().FindStringSubmatch(head))
+	case beginLine().MatchString(head) && p.op == nil:
 		return nil
 	case p.fenced && strings.TrimRight(l, " \t") == "```" && p.closes():
 		p.over = true
@@ -161,7 +164,7 @@ func (p *parser) line(l string) error {
 func (p *parser) closes() bool {
 	for _, l := range p.lines[p.at+1:] {
 		t := strings.TrimSpace(l)
-		if headerLine.MatchString(t) || endLine.MatchString(t) {
+		if headerLine().MatchString(t) || endLine().MatchString(t) {
 			return false
 		}
 	}
@@ -196,13 +199,13 @@ func (p *parser) content(l, head string) error {
 		return bad(p.number(), "%q: nothing follows a Delete File", clip(l))
 	case p.op.Kind == Add:
 		return p.addition(l)
-	case moveToLine.MatchString(head) && p.op.Kind == Update && p.hunk == nil:
-		p.op.Kind, p.op.To = Move, moveToLine.FindStringSubmatch(head)[1]
+	case moveToLine().MatchString(head) && p.op.Kind == Update && p.hunk == nil:
+		p.op.Kind, p.op.To = Move, moveToLine().FindStringSubmatch(head)[1]
 		if p.op.To == "" {
 			return bad(p.number(), "Move to names no path")
 		}
 		return nil
-	case eofLine.MatchString(l):
+	case eofLine().MatchString(l):
 		if p.hunk == nil {
 			return bad(p.number(), "End of File belongs behind the lines of a hunk")
 		}
@@ -233,7 +236,7 @@ func (p *parser) addition(l string) error {
 // hint begins a hunk, or adds a further hint to one that has no lines yet.
 func (p *parser) hint(l string) error {
 	h := strings.TrimSpace(strings.TrimPrefix(l, "@@"))
-	if m := rangeLine.FindStringSubmatch(h); m != nil {
+	if m := rangeLine().FindStringSubmatch(h); m != nil {
 		h = m[4]
 	}
 	h = strings.TrimSpace(strings.TrimSuffix(h, "@@"))
