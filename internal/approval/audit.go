@@ -20,8 +20,8 @@ type Entry struct {
 	Caller    string         `json:"caller,omitempty"`
 	Surface   string         `json:"surface,omitempty"`
 	EnvID     string         `json:"environment,omitempty"`
-	Dir       string         `json:"cwd,omitempty"`
-	Command   string         `json:"command"` // secrets taken out
+	Dir       string         `json:"cwd,omitempty"` // secrets taken out, as everywhere
+	Command   string         `json:"command"`       // secrets taken out
 	Hash      string         `json:"command_sha256"`
 	Findings  []EntryFinding `json:"findings"`
 	Outcome   Outcome        `json:"decision"`
@@ -49,7 +49,7 @@ func (c *check) record(ctx context.Context) {
 	d, req, redact := c.decision, c.req, c.gate.config.Redact
 	sum := sha256.Sum256([]byte(req.Command))
 	e := Entry{Time: c.started, RequestID: req.ID, Session: req.Session, Task: req.Task, CallID: req.CallID, Tool: req.Tool, Caller: req.Caller,
-		Surface: req.Surface, EnvID: req.EnvID, Dir: req.Dir, Command: redact(req.Command), Hash: hex.EncodeToString(sum[:]),
+		Surface: req.Surface, EnvID: req.EnvID, Dir: redact(req.Dir), Command: redact(req.Command), Hash: hex.EncodeToString(sum[:]),
 		Outcome: d.Outcome, How: d.How, Who: d.Who, Scope: d.Scope, WaitedMS: d.Waited.Milliseconds()}
 	for _, f := range d.Findings {
 		e.Findings = append(e.Findings, EntryFinding{f.Row.ID, f.Row.Key, [2]int{f.Span.Start, f.Span.End}, redact(f.Reason), f.Floor})

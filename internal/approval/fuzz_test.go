@@ -112,7 +112,7 @@ func TestAnalyze_HostileShapesEnd(t *testing.T) {
 		"removals": fill("rm -rf /;"), "evals": fill("eval "), "sudos": fill("sudo "), "shells": fill("sh -c "), "assignments": fill("a=$a$a;"),
 		"doubling": "a=xx;" + fill("a=$a$a;"), "brace lists": fill("{a,b}"), "nested lists": fill("{a,{b,"), "sql": "psql -c '" + fill("DROP;") + "'",
 		"sql quotes": `psql -c "` + fill("'") + `"`, "finds": fill("find . -exec "), "xargs": fill("xargs "), "nul": fill("\x00"), "bytes": fill("\xff"),
-		"loops": fill("for x in a b; do "), "globs": fill("r*m"), "sets": "a=b;" + fill("if x; then a=$a;fi;"), "bombs": fill("f(){ f|f& };"),
+		"loops": fill("for x in a b; do "), "globs": fill("r*m"), "any program": "* " + fill("0 "), "removed": "rm -rf " + fill("$x/ "), "sets": "a=b;" + fill("if x; then a=$a;fi;"), "bombs": fill("f(){ f|f& };"),
 		"replace": "a=" + fill("a") + ";" + strings.Repeat("echo ${a/a/b};", 100), "trim": "a=" + fill("a") + ";" + strings.Repeat("echo ${a##*b};", 100),
 	} {
 		start := time.Now()

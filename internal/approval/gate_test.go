@@ -231,8 +231,10 @@ func TestAllowlist_OddEntriesOpenNothing(t *testing.T) {
 func TestGate_UnrecordedConsentIsDenied(t *testing.T) {
 	p, l := &person{choice: channel.Once}, &ledger{}
 	g := approval.New(approval.Config{Asker: p, Audit: l, Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[x]") }})
-	d := g.Check(t.Context(), command("TOKEN=hunter2 rm -rf build"))
-	if !d.Runs() || len(l.entries) != 1 || strings.Contains(l.entries[0].Command, "hunter2") || l.entries[0].Findings[0].ID != "delete.recursive" {
+	req := command("TOKEN=hunter2 rm -rf build")
+	req.Dir = "/work/hunter2"
+	d := g.Check(t.Context(), req)
+	if !d.Runs() || len(l.entries) != 1 || l.entries[0].Dir != "/work/[x]" || strings.Contains(l.entries[0].Command, "hunter2") || l.entries[0].Findings[0].ID != "delete.recursive" {
 		t.Fatalf("decision %s, entries %+v", d.Outcome, l.entries)
 	}
 	l.err = errors.New("no space")

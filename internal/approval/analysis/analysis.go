@@ -16,7 +16,9 @@ const (
 	MaxValues    = 8                     // values that a word may have
 	MaxLoopItems = 64                    // items of one loop that are followed
 	MaxFolded    = 256 << 10             // bytes of folded text
-	MaxTime      = 50 * time.Millisecond // backstop; below 64 KiB the other limits come first
+	MaxTime      = 50 * time.Millisecond // backstop of long texts
+	MaxTimeShort = 2 * time.Second       // backstop below shortText, where the other limits come first: a busy machine changes no verdict
+	shortText    = 64 << 10
 )
 
 // Input is what an analysis may know. The zero value of each field means "unknown".

@@ -22,13 +22,25 @@ func (b *builder) add(vals ...string) {
 			vals[i] = unmaskMarks.Replace(v)
 		}
 	}
-	b.cur = join(b.cur, vals)
-	for _, v := range b.cur {
-		b.r.folded += len(v)
+	if b.r.full && b.cur != nil {
+		return
 	}
+	copied := size(b.cur)
+	b.cur = join(b.cur, vals)
+	b.r.folded += max(0, size(b.cur)-copied) + copied/copyCost
 	if b.r.folded > MaxFolded {
 		b.r.limit("more than 256 KiB of folded text", b.r.at)
 	}
+}
+
+// copyCost is how many bytes copied cost as much as one that is new: a text of many pieces is copied for each of them.
+const copyCost = 64
+
+func size(vals []string) (n int) {
+	for _, v := range vals {
+		n += len(v)
+	}
+	return n
 }
 
 func (b *builder) end() {

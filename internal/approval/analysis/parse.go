@@ -91,7 +91,7 @@ func parse(text string) (stmts []*syntax.Stmt, err error) {
 		}
 		parsers.Put(p)
 	}()
-	for stmt, wrong := range p.StmtsSeq(&timedReader{text: text, end: time.Now().Add(MaxTime)}) {
+	for stmt, wrong := range p.StmtsSeq(&timedReader{text: text, end: time.Now().Add(patience(text))}) {
 		switch { // never left early: the parser may yield once more after an error, and panics when nobody takes it
 		case err != nil:
 		case wrong != nil:
@@ -101,6 +101,14 @@ func parse(text string) (stmts []*syntax.Stmt, err error) {
 		}
 	}
 	return stmts, err
+}
+
+// patience is how long one pass over a text may take.
+func patience(text string) time.Duration {
+	if len(text) < shortText {
+		return MaxTimeShort
+	}
+	return MaxTime
 }
 
 // timedReader feeds the parser and stops it when its time is over: the parser can't be interrupted otherwise.
@@ -115,7 +123,7 @@ func (r *timedReader) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	if r.read && time.Now().After(r.end) {
-		return 0, fmt.Errorf("%w: parsing took more than %v", ErrTooLarge, MaxTime)
+		return 0, fmt.Errorf("%w: parsing took too long", ErrTooLarge)
 	}
 	r.read = true
 	n := copy(p, r.text)

@@ -79,7 +79,7 @@ func (o output) then(next output) output {
 // Read tells what the script will run.
 func (s *Script) Read(in Input) *Reading {
 	in = in.settled()
-	r := &reader{in: in, script: s, end: time.Now().Add(MaxTime)}
+	r := &reader{in: in, script: s, end: time.Now().Add(patience(s.text))}
 	r.out.Input, r.out.Text = in, s.text
 	r.walk()
 	if s.err != nil {
@@ -147,7 +147,7 @@ func (r *reader) step() bool {
 	if r.nodes > MaxNodes {
 		r.limit("more than 50,000 nodes of syntax", r.at)
 	} else if r.nodes%16 == 0 && time.Now().After(r.end) {
-		r.limit("the analysis took more than 50 ms", r.at)
+		r.limit("the analysis took too long", r.at)
 	}
 	return !r.full
 }

@@ -226,12 +226,14 @@ func shows(targets []analysis.Target) string {
 		if t.All {
 			p = "everything in " + p
 		}
-		if !slices.Contains(parts, p) {
-			parts = append(parts, p)
+		if slices.Contains(parts, p) {
+			continue
 		}
-	}
-	if len(parts) > 4 {
-		parts = append(parts[:4], "…")
+		if len(parts) == 4 {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, p)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -239,9 +241,11 @@ func shows(targets []analysis.Target) string {
 // each resolves operands as paths and keeps those that are wanted.
 func (a *Act) each(words []analysis.Word, want func(analysis.Target) bool) []analysis.Target {
 	var out []analysis.Target
+	seen := map[analysis.Target]bool{} // operands may be ten thousand
 	for _, w := range words {
 		for _, t := range a.Reading.Targets(a.Command, w) {
-			if want(t) && !slices.Contains(out, t) {
+			if want(t) && !seen[t] {
+				seen[t] = true
 				out = append(out, t)
 			}
 		}
