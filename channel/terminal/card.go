@@ -21,7 +21,7 @@ const around = 40
 // card is what a question shows, in short lines that begin with what they are about.
 func card(q channel.Question) string {
 	var b strings.Builder
-	b.WriteString("\nApproval needed. " + Visible(q.Title) + "\n")
+	b.WriteString("\nApproval needed. " + oneLine(q.Title) + "\n")
 	if q.Command != "" {
 		b.WriteString("Command:\n" + indent(abridged(q)) + "\n")
 	}
@@ -30,7 +30,7 @@ func card(q channel.Question) string {
 			fmt.Fprintf(&b, "And %d more findings, v shows them.\n", len(q.Findings)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%d. %s\n", i+1, Visible(f.Key))
+		fmt.Fprintf(&b, "%d. %s\n", i+1, oneLine(f.Key))
 		if f.Reason != "" {
 			b.WriteString(indent(Visible(f.Reason)) + "\n")
 		}
@@ -45,14 +45,14 @@ func card(q channel.Question) string {
 func facts(b *strings.Builder, q channel.Question) {
 	for _, f := range [][2]string{{"Directory", q.Dir}, {"Environment", q.Environment}, {"Asked by", q.Tool}, {"Task", q.Task}} {
 		if f[1] != "" {
-			b.WriteString(f[0] + ": " + Visible(f[1]) + "\n")
+			b.WriteString(f[0] + ": " + oneLine(f[1]) + "\n")
 		}
 	}
 	if q.Elevated {
 		b.WriteString("It runs with elevated rights.\n")
 	}
 	for _, n := range q.Notes {
-		b.WriteString("Note: " + Visible(n) + "\n")
+		b.WriteString("Note: " + oneLine(n) + "\n")
 	}
 	if q.Waiting > 0 {
 		fmt.Fprintf(b, "Questions waiting behind this one: %d\n", q.Waiting)
@@ -64,7 +64,7 @@ func full(q channel.Question) string {
 	var b strings.Builder
 	b.WriteString("\nThe whole command:\n" + indent(Visible(q.Command)) + "\n")
 	for i, f := range q.Findings {
-		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, Visible(f.Key), Visible(f.ID))
+		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, oneLine(f.Key), oneLine(f.ID))
 		b.WriteString(indent(Visible(f.Reason)) + "\n")
 		b.WriteString(indent("runs: "+Visible(f.Text)) + "\n")
 		for _, t := range f.Targets {
@@ -96,6 +96,10 @@ func within(left time.Duration) string {
 	}
 	return fmt.Sprintf(", within %d s", int(left.Round(time.Second).Seconds()))
 }
+
+// oneLine is Visible for what stands at the start of a line of the card's own: a line break in it would let a name of a directory, say,
+// write further lines of the card.
+func oneLine(s string) string { return strings.ReplaceAll(Visible(s), "\n", `\n`) }
 
 func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
 

@@ -147,9 +147,12 @@ func (p *prompt) fail(err error) (channel.Answer, error) {
 
 // secret reads a secret without showing it. Enter alone, Esc and the end of input give an empty one.
 func (p *prompt) secret(ctx context.Context) (channel.Answer, error) {
-	p.out.print("\n" + Visible(p.q.Title) + "\n")
+	p.out.print("\n" + oneLine(p.q.Title) + "\n")
+	if p.q.Command != "" { // who gives a password has to see what for
+		p.out.print("Command:\n" + indent(abridged(p.q)) + "\n")
+	}
 	for _, n := range p.q.Notes {
-		p.out.print("  " + Visible(n) + "\n")
+		p.out.print("  " + oneLine(n) + "\n")
 	}
 	p.out.print(fmt.Sprintf("Not shown while you type; Enter alone goes on without%s: ", within(p.left())))
 	word, err := p.line(ctx, hide)

@@ -261,12 +261,15 @@ func TestAsk_GivesTheTerminalBack(t *testing.T) {
 
 func TestAsk_SecretIsNeverShown(t *testing.T) {
 	s := openScreen(t)
-	q := channel.Question{Kind: channel.KindSecret, Title: "Password of sudo", Expires: time.Now().Add(45 * time.Second)}
+	q := channel.Question{Kind: channel.KindSecret, Title: "Password of sudo", Command: "sudo make install", Expires: time.Now().Add(45 * time.Second)}
 	got := s.ask(t.Context(), q, nil)
 	s.waitFor(t, "goes on without", 1)
 	s.typeKeys(t, "hunter2\r")
 	if r := <-got; r.err != nil || r.answer.Secret != "hunter2" || strings.Contains(s.text(), "hunter") {
 		t.Errorf("got %+v, %v, shown:\n%s", r.answer, r.err, s.text())
+	}
+	if !strings.Contains(s.text(), "sudo make install") {
+		t.Errorf("nobody is told what the password is for:\n%s", s.text())
 	}
 	got = s.ask(t.Context(), q, nil)
 	s.waitFor(t, "goes on without", 2)
@@ -313,6 +316,26 @@ func TestAsk_HostileTextCanOnlyBeRead(t *testing.T) {
 	}
 	if !strings.Contains(shown, `\x1b[2K`) || !strings.Contains(shown, `\u202egpj`) || !strings.Contains(shown, `\x9b1m`) {
 		t.Errorf("controls aren't visible: %q", shown)
+	}
+}
+
+// A71: what is about a command can't write lines of the card.
+func TestAsk_LineBreaksForgeNoLines(t *testing.T) {
+	s := openScreen(t)
+	q := question()
+	const forged = "x\nEnvironment: a sandbox\n  o  once: harmless"
+	q.Dir, q.Task, q.Notes, q.Findings[0].Key, q.Title = forged, forged, []string{forged}, forged, forged
+	q.Command = "rm -rf x\nEnvironment: a sandbox"
+	got := s.ask(t.Context(), q, nil)
+	s.waitFor(t, "> ", 1)
+	s.typeKeys(t, "v\r")
+	s.waitFor(t, "\r\n> ", 2)
+	s.typeKeys(t, "d\r")
+	<-got
+	for line := range strings.SplitSeq(s.text(), "\r\n") {
+		if strings.HasPrefix(line, "Environment: a sandbox") || strings.Contains(line, "harmless") && strings.HasPrefix(line, "  o") {
+			t.Errorf("a forged line: %q", line)
+		}
 	}
 }
 
