@@ -475,6 +475,42 @@ func TestFit_WithoutFileTheNoteSaysWhy(t *testing.T) {
 	}
 }
 
+// SIZ-5: a place that doesn't take the file in time costs the file only.
+func TestFit_SlowPlaceDoesNotHoldTheResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Config{}, giving("long", strings.Repeat("x", 200_000)))
+		s := b.session()
+		s.Spill = slowSpill{}
+		start := time.Now()
+		r := b.door.Call(context.Background(), s, tool.Request{Name: "long"})
+		if took := time.Since(start); took > 15*time.Second || r.Status != tool.StatusOK || !strings.Contains(r.JSON, "could not be kept") {
+			t.Errorf("after %v: %s %.200s", took, r.Status, r.JSON)
+		}
+	})
+}
+
+type slowSpill struct{}
+
+func (slowSpill) SpillText(ctx context.Context, _, _ string) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+func (slowSpill) Open(context.Context, string) (tool.SpillFile, error) { return nil, errNoSpill }
+
+// ERR-2: what goes wrong outside the handler has its own form, and the next call works.
+func TestDispatch_OwnFailuresHaveTheirForm(t *testing.T) {
+	b := newBed(t, Config{}, giving("bad", func() {}), giving("good", 1))
+	r := b.call(t, "bad", `{}`)
+	var got map[string]string
+	if err := json.Unmarshal([]byte(r.JSON), &got); err != nil || len(got) != 1 || !strings.HasPrefix(got["error"], "Error executing bad: ") || r.Type != tool.ErrTypeInternal {
+		t.Errorf("%s (%s)", r.JSON, r.Type)
+	}
+	if r := b.call(t, "good", `{}`); r.Status != tool.StatusOK {
+		t.Errorf("the next call: %s", r.JSON)
+	}
+}
+
 // SIZ-1: within the budget nothing changes, to the character.
 func TestFit_AtTheBudgetNothingIsCut(t *testing.T) {
 	for n, spilled := range map[int]bool{100_000 - len(`{"result":""}`): false, 100_001 - len(`{"result":""}`): true} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/internal/textcap"
@@ -19,6 +20,8 @@ const (
 	keptHead = 1000 // characters of a spilled text that stay in front
 	keptTail = 500  // and behind
 	shortest = keptHead + keptTail + 1000
+
+	spillWithin = 10 * time.Second // a place that is slow to take a file costs the file, not the result
 )
 
 // spillable are the members that may hold the excess of a result object.
@@ -88,6 +91,8 @@ func byLength(all []member) []member {
 func (t fitter) shorten(ctx context.Context, field, whole string) (string, *tool.Spill) {
 	cut := textcap.Middle(whole, keptHead, keptTail)
 	spill := &tool.Spill{Chars: utf8.RuneCountInString(whole), Lines: textcap.Lines(whole), Field: field}
+	ctx, cancel := context.WithTimeout(ctx, spillWithin)
+	defer cancel()
 	var err error
 	switch {
 	case t.had == nil:
