@@ -43,10 +43,6 @@ func recoverAs(err *error, f *flight) {
 
 // run gives the call to its handler, within its time limit.
 func run(ctx context.Context, f *flight) {
-	handler := f.entry.Tool.Run
-	if f.entry.AgentLevel != nil && f.session.Agent {
-		handler = f.entry.AgentLevel.RunAgent
-	}
 	if ctx.Err() != nil {
 		f.cutOff(ctx)
 		return
@@ -59,9 +55,17 @@ func run(ctx context.Context, f *flight) {
 	}
 	defer f.host.report.end()
 	start := time.Now()
-	value, err := handle(ctx, handler, &f.call)
+	value, err := f.handle(ctx)
 	f.result.Duration = time.Since(start)
 	f.take(ctx, value, err)
+}
+
+// handle gives an agent-level tool to the agent's own handler where there is an agent, and everything else to Dispatch.
+func (f *flight) handle(ctx context.Context) (any, error) {
+	if f.entry.AgentLevel != nil && f.session.Agent {
+		return handle(ctx, f.entry.AgentLevel.RunAgent, &f.call)
+	}
+	return Dispatch(ctx, f.entry, &f.call)
 }
 
 // startClock limits the time of the call, if it has a limit.
