@@ -35,8 +35,11 @@ type Call struct {
 	Name     string          // the tool, as registered
 	Raw      json.RawMessage // arguments as they came
 	Args     json.RawMessage // arguments as they passed validation: always an object
-	Approval *Approval       // what the door's approval decided; nil = nothing was asked
-	Host     Host            // the session's services; never nil in a handler
+	// Object is Args as the door has decoded it: string, json.Number, bool, nil, []any, map[string]any. Read only. It spares a tool
+	// with long strings the decoding; nil where a call didn't come through the door.
+	Object   map[string]any
+	Approval *Approval // what the door's approval decided; nil = nothing was asked
+	Host     Host      // the session's services; never nil in a handler
 }
 
 // Host is what a call may ask of the runtime. It is safe for concurrent use and valid until the call ends.

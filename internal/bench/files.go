@@ -40,7 +40,12 @@ func (b *Bench) do(ctx context.Context, name string, args map[string]any) (tool.
 	if err != nil {
 		return tool.Result{}, err
 	}
-	r := b.session.Call(ctx, tool.Request{Name: name, Arguments: text})
+	return b.call(ctx, name, text)
+}
+
+// call is do for arguments that are encoded already, as they come from a model.
+func (b *Bench) call(ctx context.Context, name string, args json.RawMessage) (tool.Result, error) {
+	r := b.session.Call(ctx, tool.Request{Name: name, Arguments: args})
 	if r.Type == tool.ErrTypeUnknownTool || r.Type == tool.ErrTypeInvalidArguments || r.Type == tool.ErrTypeInternal {
 		return r, fmt.Errorf("%s: %s", name, r.JSON)
 	}
@@ -109,10 +114,17 @@ func replace(p string, content []byte) error {
 func writeBig(ctx context.Context, b *Bench) (float64, string, error) {
 	content := lines()
 	ours, bare := filepath.Join(b.dir, "ours.txt"), filepath.Join(b.dir, "bare.txt")
+	var calls [2]json.RawMessage // other content each time: an equal one is not written
+	for i := range calls {
+		var err error
+		if calls[i], err = json.Marshal(map[string]any{"path": ours, "content": fmt.Sprint(i, "\n") + string(content)}); err != nil {
+			return 0, "", err
+		}
+	}
 	n := 0
 	return ratio(20, func() error {
-		n++ // other content each time: an equal one is not written
-		_, err := b.do(ctx, writer, map[string]any{"path": ours, "content": fmt.Sprint(n, "\n") + string(content)})
+		n++
+		_, err := b.call(ctx, writer, calls[n%2])
 		return err
 	}, func() error { return replace(bare, content) })
 }

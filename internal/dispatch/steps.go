@@ -50,7 +50,7 @@ func readArguments(_ context.Context, f *flight) {
 		f.invalid(err, "")
 		return
 	}
-	f.call.Args = p.JSON
+	f.call.Args, f.call.Object = p.JSON, p.Object
 	f.record.Repairs = append(f.record.Repairs, p.Repairs...)
 }
 
@@ -80,7 +80,7 @@ func askHooks(ctx context.Context, f *flight) {
 			f.invalid(err, "the arguments as hook \""+d.Changed+"\" changed them: ")
 			return
 		}
-		f.note(func() { f.call.Args = p.JSON })
+		f.note(func() { f.call.Args, f.call.Object = p.JSON, p.Object })
 		if f.alone != nil {
 			f.alone()
 		}

@@ -53,7 +53,13 @@ type writeArgs struct {
 // readWrite decodes the arguments.
 func readWrite(c *tool.Call) (writeArgs, error) {
 	var a writeArgs
-	if err := decodeLong(c.Args, "content", &a, &a.Content); err != nil {
+	if c.Object != nil {
+		a.Path, _ = c.Object["path"].(string)
+		a.Content, _ = c.Object["content"].(string)
+		a.CrossProfile, _ = c.Object["cross_profile"].(bool)
+		return a, a.check()
+	}
+	if err := json.Unmarshal(c.Args, &a); err != nil {
 		return a, refuse("the arguments of %s can't be read: %v", c.Name, err)
 	}
 	return a, a.check()

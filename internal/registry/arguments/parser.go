@@ -247,14 +247,15 @@ func (p *parser) escaped(from int) (string, error) {
 	if end < 0 {
 		return "", truncated(p.text)
 	}
-	b := make([]byte, 0, end+16)
+	var b strings.Builder
+	b.Grow(end + 16)
 	i := from
 	for i < len(p.text) {
 		c := p.text[i]
 		switch {
 		case c == '"':
 			p.pos = i + 1
-			return string(b), nil
+			return b.String(), nil
 		case c == '\\':
 			next, err := p.escape(&b, i)
 			if err != nil {
@@ -263,21 +264,21 @@ func (p *parser) escaped(from int) (string, error) {
 			i = next
 		case c < 0x20:
 			p.repaired(RepairControl)
-			b = append(b, c)
+			b.WriteByte(c)
 			i++
 		case c < 0x80:
 			run := i + 1
 			for run < len(p.text) && p.text[run] >= 0x20 && p.text[run] < 0x80 && p.text[run] != '"' && p.text[run] != '\\' {
 				run++
 			}
-			b = append(b, p.text[i:run]...)
+			b.WriteString(p.text[i:run])
 			i = run
 		default:
 			r, size := utf8.DecodeRuneInString(p.text[i:])
 			if r == utf8.RuneError && size == 1 {
 				p.repaired(RepairText)
 			}
-			b = utf8.AppendRune(b, r)
+			b.WriteRune(r)
 			i += size
 		}
 	}
@@ -287,13 +288,13 @@ func (p *parser) escaped(from int) (string, error) {
 var plainEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // escape reads the escape at i and gives the position behind it.
-func (p *parser) escape(b *[]byte, i int) (int, error) {
+func (p *parser) escape(b *strings.Builder, i int) (int, error) {
 	if i+1 >= len(p.text) {
 		return 0, truncated(p.text)
 	}
 	c := p.text[i+1]
 	if plain := plainEscapes[c]; plain != 0 {
-		*b = append(*b, plain)
+		b.WriteByte(plain)
 		return i + 2, nil
 	}
 	if c != 'u' {
@@ -321,7 +322,7 @@ func (p *parser) escape(b *[]byte, i int) (int, error) {
 			r = utf8.RuneError
 		}
 	}
-	*b = utf8.AppendRune(*b, r)
+	b.WriteRune(r)
 	return next, nil
 }
 
