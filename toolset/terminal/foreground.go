@@ -72,10 +72,40 @@ func shown(r *analysis.Reading, c *analysis.Command) string {
 	return c.Program
 }
 
-func neverEnds(c *analysis.Command) bool {
-	if c.Under("timeout") {
-		return false
+// runners start a program that a package brings: with the verbs, or at once where there are none.
+var runners = map[string][]string{
+	"npx": nil, "bunx": nil, "npm": {"exec", "x"}, "pnpm": {"exec", "dlx"}, "yarn": {"exec", "dlx", "run"}, "bun": {"x"},
+	"uv": {"run"}, "poetry": {"run"}, "pipenv": {"run"},
+}
+
+// brought gives the command that a runner starts, and c itself where it is none.
+func brought(c *analysis.Command) *analysis.Command {
+	verbs, ok := runners[c.Program]
+	rest := c.Words[1:]
+	skip := func() {
+		for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "-") {
+			rest = rest[1:]
+		}
 	}
+	if skip(); ok && verbs != nil {
+		if len(rest) == 0 || !contains(verbs, rest[0].Text) {
+			return c
+		}
+		rest = rest[1:]
+		skip()
+	}
+	if !ok || len(rest) == 0 {
+		return c
+	}
+	name := rest[0].Text[strings.LastIndexByte(rest[0].Text, '/')+1:]
+	return &analysis.Command{Program: strings.TrimRight(name, "0123456789."), Words: rest}
+}
+
+func neverEnds(c *analysis.Command) bool {
+	return !c.Under("timeout") && (serves(c) || serves(brought(c)))
+}
+
+func serves(c *analysis.Command) bool {
 	words, options := arguments(c)
 	if overlap(options, asksOnly) {
 		return false

@@ -81,6 +81,8 @@ func TestTerminal_StaysInTheForeground_TRM9(t *testing.T) {
 		"npm start", "npm run dev", "pnpm dev", "yarn serve", "bun run watch", "docker compose up", "docker compose up web", "next dev",
 		"vite", "nodemon app.js", "uvicorn app:app", "gunicorn app:app", "python -m http.server", "python3 -m http.server 8000",
 		"tail -f log", "tail -F log", "tail -n5 -f log", "tail -nf log", "watch ls", "cd web && npm run dev",
+		"npx vite", "npx --yes next dev", "pnpm exec vite", "yarn run nodemon x", "uv run uvicorn app:app", "poetry run python3 -m http.server",
+		"trap 'echo bye' EXIT; sleep 9 & p=$!", "trap 'kill $p' USR1; sleep 9 & p=$!", "sleep 9 & kill $(pgrep x)",
 	}
 	for _, c := range refused {
 		h := told(exited(0))
@@ -96,6 +98,8 @@ func TestTerminal_StaysInTheForeground_TRM9(t *testing.T) {
 		"npm test", "npm run build", "npm start --help", "vite build", "vite --version", "next build", "docker compose up -d", "docker compose ps",
 		"gunicorn --daemon app", "timeout 5 npm start", "timeout 5 tail -f log", "tail -n 5 log", "uvicorn --help", "python -m pytest", "python x.py",
 		"nodemon -v", "npm run dev & sleep 5; kill $!", "echo npm start",
+		"trap 'kill $p' EXIT; srv & p=$!; curl localhost", "end() { kill $p; }; trap end EXIT INT; srv & p=$!; curl localhost",
+		"srv & kill $(jobs -p)", "srv & jobs -p | xargs kill", "npx vite build", "npx tsc", "npx", "uv run pytest", "uv sync", "timeout 9 npx vite", "yarn run build",
 	}
 	for _, c := range allowed {
 		if r := run(t, told(exited(0)), command(t, c)); r.ExitCode != 0 || r.Error != nil {

@@ -2,7 +2,11 @@
 // directories and origins out. It does no input or output and remembers nothing: equal input gives equal output.
 package analysis
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Limits of one analysis. The text limit is the most that Linux accepts as one argument; the rest bounds time and memory, and what
 // is over a limit is asked about, never allowed or denied.
@@ -192,20 +196,38 @@ func (r *Reading) Unawaited() []Span {
 }
 
 func (r *Reading) awaited(j Job) bool {
-	for i := j.End; i < len(r.Commands); i++ {
+	exits := slices.ContainsFunc(r.Commands, trapsExit)
+	for i := range r.Commands {
 		c := &r.Commands[i]
+		atExit := exits && c.Under("trap") // runs last, wherever it stands
+		if i < j.End && !atExit {
+			continue
+		}
 		switch c.Program {
 		case "wait", "fg":
 			return true
 		case "kill":
-			for _, w := range c.Words[1:] {
-				if w.IsJob() {
-					return true
-				}
+			if atExit || slices.ContainsFunc(c.Words[1:], r.namesJob) {
+				return true
 			}
 		}
 	}
 	return false
+}
+
+func trapsExit(c Command) bool {
+	return c.Program == "trap" && len(c.Words) > 2 && slices.ContainsFunc(c.Words[2:], func(w Word) bool {
+		return strings.EqualFold(strings.TrimPrefix(w.Text, "SIG"), "EXIT") || w.Is("0")
+	})
+}
+
+// namesJob tells whether a word is a job of the same text, or the list of all.
+func (r *Reading) namesJob(w Word) bool {
+	if w.IsJob() {
+		return true
+	}
+	from := r.Commands[min(w.From.Start, len(r.Commands)):min(max(w.From.Start, w.From.End), len(r.Commands))]
+	return slices.ContainsFunc(from, func(c Command) bool { return c.Program == "jobs" })
 }
 
 // Under tells whether a carrier of that name leads to c.
