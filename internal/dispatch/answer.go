@@ -184,7 +184,7 @@ func (d *Door) auditable() bool {
 // auditState tells of a failure once, until it is over.
 func (d *Door) auditState(err error) {
 	if err != nil && d.auditFailed.CompareAndSwap(false, true) {
-		d.log.Warn("the audit of calls can't be written", "error", err)
+		d.log.Error("the audit of calls can't be written: they are not recorded until it can", "error", err)
 	} else if err == nil {
 		d.auditFailed.Store(false)
 	}
