@@ -173,13 +173,6 @@ func TestBatch_LeavesNothingInItsProcess(t *testing.T) { // BAT-5, ASY-4
 // hasty is a configuration under which the deaf don't hold the others up for long.
 const hasty = "runtime: {interrupt_grace: 0.05}\n"
 
-func write(t *testing.T, file, text string) {
-	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // carrying lists the living processes that have a word among their arguments.
 func carrying(t *testing.T, word string) (found []string) {
 	t.Helper()

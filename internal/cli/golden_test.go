@@ -108,3 +108,10 @@ func firstDifference(want, got []byte) string {
 	}
 	return ""
 }
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
