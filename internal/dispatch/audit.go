@@ -51,7 +51,7 @@ var lines = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 func (r *Record) line(dst []byte) []byte {
 	w := lineWriter{dst: append(dst, '{')}
 	w.dst = append(w.dst, `"time":"`...)
-	w.dst = r.Time.UTC().AppendFormat(w.dst, "2006-01-02T15:04:05.000000Z")
+	w.time(r.Time.UTC())
 	w.dst = append(w.dst, '"')
 	w.text("session", r.Session)
 	w.text("task", r.Task)
@@ -62,7 +62,7 @@ func (r *Record) line(dst []byte) []byte {
 	w.text("tool", r.Name)
 	w.text("args", textcap.Head(r.Args, maxAuditArgs, "…"))
 	w.json("repairs", r.Repairs, len(r.Repairs))
-	w.json("hooks", r.Hooks, len(r.Hooks))
+	w.hooks(r.Hooks)
 	w.text("approval", r.Decision)
 	w.text("who", r.Who)
 	w.json("rules", r.Rules, len(r.Rules))
@@ -80,6 +80,23 @@ func (r *Record) line(dst []byte) []byte {
 
 type lineWriter struct{ dst []byte }
 
+// time writes 2006-01-02T15:04:05.000000Z.
+func (w *lineWriter) time(t time.Time) {
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	for _, part := range [...]struct {
+		n, digits int
+		end       byte
+	}{{year, 4, '-'}, {int(month), 2, '-'}, {day, 2, 'T'}, {hour, 2, ':'}, {minute, 2, ':'}, {second, 2, '.'}, {t.Nanosecond() / 1000, 6, 'Z'}} {
+		for unit := powers[part.digits-1]; unit > 0; unit /= 10 {
+			w.dst = append(w.dst, '0'+byte(part.n/unit%10))
+		}
+		w.dst = append(w.dst, part.end)
+	}
+}
+
+var powers = [...]int{1, 10, 100, 1000, 10_000, 100_000}
+
 func (w *lineWriter) key(k string) {
 	w.dst = append(append(append(w.dst, ',', '"'), k...), '"', ':')
 }
@@ -94,6 +111,29 @@ func (w *lineWriter) text(k, v string) {
 func (w *lineWriter) number(k string, v int64) {
 	w.key(k)
 	w.dst = strconv.AppendInt(w.dst, v, 10)
+}
+
+// hooks writes what hooks said. Most say nothing: their names are all there is.
+func (w *lineWriter) hooks(notes []hook.Note) {
+	if len(notes) == 0 {
+		return
+	}
+	w.key("hooks")
+	w.dst = append(w.dst, '[')
+	for i, n := range notes {
+		if i > 0 {
+			w.dst = append(w.dst, ',')
+		}
+		w.dst = append(w.dst, `{"hook":`...)
+		w.dst = appendString(w.dst, n.Hook)
+		w.text("action", n.Action)
+		if n.Changed {
+			w.dst = append(w.dst, `,"changed":true`...)
+		}
+		w.text("error", n.Error)
+		w.dst = append(w.dst, '}')
+	}
+	w.dst = append(w.dst, ']')
 }
 
 func (w *lineWriter) json(k string, v any, n int) {

@@ -723,3 +723,21 @@ func BenchmarkCall(b *testing.B) {
 type nopAudit struct{}
 
 func (nopAudit) Write(p []byte) (int, error) { return len(p), nil }
+
+// OBS-6: a line is JSON whatever stands in it, and says what happened.
+func TestRecord_LineIsJSON(t *testing.T) {
+	at := time.Date(2031, 2, 3, 4, 5, 6, 7_008_009, time.UTC)
+	r := Record{
+		Time: at, Session: "s\n\"", Call: "c", Args: `{"a":"\u0000"}`, Repairs: []string{"x"}, Status: "ok",
+		Hooks: []hook.Note{{Hook: "a\"b"}, {Hook: "c", Action: "block", Changed: true, Error: "no\n"}},
+	}
+	var got map[string]any
+	if err := json.Unmarshal(r.line(nil), &got); err != nil {
+		t.Fatal(err)
+	}
+	hooks := fmt.Sprint(got["hooks"])
+	if got["time"] != at.Truncate(time.Microsecond).Format("2006-01-02T15:04:05.000000Z") || got["session"] != "s\n\"" ||
+		hooks != "[map[hook:a\"b] map[action:block changed:true error:no\n hook:c]]" {
+		t.Errorf("got %v, hooks %s", got, hooks)
+	}
+}
