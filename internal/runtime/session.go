@@ -9,6 +9,7 @@ import (
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
+	"github.com/hermes-runtime/hermes/internal/event"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/tool"
@@ -35,9 +36,13 @@ type Session struct {
 	request registry.Request
 	inner   dispatch.Session
 	calls   dispatch.Calls
+	reports *event.Bus[dispatch.Progress] // nil = nobody listens
 
 	scope atomic.Pointer[registry.Scope]
 }
+
+// reportsKept is how many reports of progress wait for a slow listener.
+const reportsKept = 64
 
 // Session begins a conversation. Nothing is opened before its first call.
 func (r *Runtime) Session(o SessionOptions) *Session {
@@ -66,7 +71,11 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 		Services: &services{outer: r.services, held: append([]any{offer{s}}, o.Services...)},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
 		Facts:    func() dispatch.Facts { return r.facts(o.Task, workspace) },
-		Progress: o.Progress,
+	}
+	if o.Progress != nil {
+		s.reports = &event.Bus[dispatch.Progress]{}
+		s.reports.Subscribe(reportsKept, o.Progress)
+		s.inner.Progress = s.reports.Publish
 	}
 	r.permit(o)
 	r.mu.Lock()
@@ -128,9 +137,23 @@ func (s *Session) Interrupt(cause tool.Interruption) { s.calls.Interrupt(cause) 
 // Close ends the session: its calls, its approvals, what its tasks carry.
 func (s *Session) Close(ctx context.Context) error { return s.end(ctx, tool.SessionEnd) }
 
+// closeReports lets the listener see what waits, as long as ctx allows.
+func (s *Session) closeReports(ctx context.Context) {
+	if s.reports == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() { s.reports.Close(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done(): // a listener that hangs is its owner's
+	}
+}
+
 func (s *Session) end(ctx context.Context, cause tool.Interruption) error {
 	r := s.runtime
 	err := s.calls.Close(ctx, cause)
+	s.closeReports(ctx)
 	r.mu.Lock()
 	delete(r.sessions, s)
 	r.mu.Unlock()
