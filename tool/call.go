@@ -92,7 +92,7 @@ type SpillFile interface {
 type Request struct {
 	ID        string // "" = the runtime makes one
 	Name      string
-	Arguments json.RawMessage // JSON text of an object, or a JSON string that holds one
+	Arguments json.RawMessage // JSON text of an object, or a JSON string that holds one; not to be changed any more
 	UserTask  string
 	Timeout   time.Duration // 0 = the tool's
 	Cut       bool          // the response that held the call ended at its length limit: arguments that end early were cut off

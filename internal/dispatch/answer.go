@@ -158,14 +158,13 @@ func (d *Door) redactArgs(c *tool.Call) string {
 	if args == nil {
 		args = c.Raw
 	}
-	text := string(args)
+	if most := utf8.UTFMax*maxAuditArgs + auditMargin; len(args) > most { // what is cut off anyway needs no look
+		args = args[:most]
+	}
 	if d.redactor == nil {
-		return text
+		return string(args)
 	}
-	if most := utf8.UTFMax*maxAuditArgs + auditMargin; len(text) > most { // what is cut off anyway needs no look
-		text = text[:most]
-	}
-	return d.redactor.All(text)
+	return d.redactor.All(string(args))
 }
 
 // auditable reports whether a line can be written now, as far as that can be told beforehand.
