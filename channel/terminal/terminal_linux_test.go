@@ -118,9 +118,9 @@ func (s *screen) ask(ctx context.Context, q channel.Question, interrupt func()) 
 }
 
 func question() channel.Question {
-	return channel.Question{ID: "1", Kind: channel.KindApproval, Title: "May this run?", Command: "cd src && rm -rf build", Dir: "/work",
+	return channel.Question{ID: "1", Kind: channel.KindApproval, Title: "May this run?", Command: "cd src && rm -rf build", Dir: "/data",
 		Findings: []channel.Finding{{ID: "delete.recursive", Key: "recursive delete", Span: [2]int{10, 22}, Text: "rm -rf build",
-			Reason: "deletes whole directories: /work/src/build", Targets: []string{"/work/src/build"}}},
+			Reason: "deletes whole directories: /data/src/build", Targets: []string{"/data/src/build"}}},
 		Choices: []channel.Choice{channel.Once, channel.Session, channel.Always, channel.Deny}, Waiting: 2}
 }
 
@@ -166,7 +166,7 @@ func TestAsk_ShowsTheFindingAndWhatItIsAbout(t *testing.T) {
 	q.Notes, q.Elevated, q.Environment = []string{"why"}, true, "local"
 	got := s.ask(t.Context(), q, nil)
 	s.waitFor(t, "> ", 1)
-	for _, want := range []string{"cd src && rm -rf build", "recursive delete", "deletes whole directories: /work/src/build", "Directory: /work",
+	for _, want := range []string{"cd src && rm -rf build", "recursive delete", "deletes whole directories: /data/src/build", "Directory: /data",
 		"Environment: local", "elevated", "Note: why", "waiting behind this one: 2", "within 300 s", "o  once", "a  always", "d  deny"} {
 		if !strings.Contains(s.text(), want) {
 			t.Errorf("%q isn't shown in\n%s", want, s.text())

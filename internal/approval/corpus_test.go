@@ -35,7 +35,7 @@ func corpus(t testing.TB) []entry {
 			t.Fatalf("line %d: %v", len(all)+1, err)
 		}
 		if e.Dir == "" {
-			e.Dir = "/work/app"
+			e.Dir = "/data/app"
 		}
 		all = append(all, e)
 	}

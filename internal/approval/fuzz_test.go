@@ -20,7 +20,7 @@ func FuzzAnalyze(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		in := analysis.Input{Dir: "/work/app", Home: "/home/ann"}
+		in := analysis.Input{Dir: "/data/app", Home: "/home/ann"}
 		a, b := approval.Analyze(command, in), approval.Analyze(command, in)
 		if ia, ib := ids(a), ids(b); !slices.Equal(ia, ib) {
 			t.Errorf("%q: %v, then %v", command, ia, ib)
@@ -116,7 +116,7 @@ func TestAnalyze_HostileShapesEnd(t *testing.T) {
 		"replace": "a=" + fill("a") + ";" + strings.Repeat("echo ${a/a/b};", 100), "trim": "a=" + fill("a") + ";" + strings.Repeat("echo ${a##*b};", 100),
 	} {
 		start := time.Now()
-		r := approval.Analyze(command, analysis.Input{Dir: "/work/app", Home: "/home/ann"})
+		r := approval.Analyze(command, analysis.Input{Dir: "/data/app", Home: "/home/ann"})
 		if d := time.Since(start); d > 3*time.Second {
 			t.Errorf("%s: %v", name, d)
 		} else if testing.Verbose() {

@@ -57,7 +57,7 @@ func (l *ledger) Record(_ context.Context, e approval.Entry) error {
 }
 
 func command(text string) approval.Request {
-	return approval.Request{Session: "s", Command: text, Dir: "/work/app", Home: "/home/ann", HostLike: true}
+	return approval.Request{Session: "s", Command: text, Dir: "/data/app", Home: "/home/ann", HostLike: true}
 }
 
 func TestGate_NoFindingIsAllowedWithoutAQuestionOrRecord(t *testing.T) {
@@ -100,7 +100,7 @@ func TestGate_FloorIsNeverAsked(t *testing.T) {
 func TestGate_UnattendedRefusesAndNamesTheFinding(t *testing.T) {
 	g := approval.New(approval.Config{})
 	d := g.Check(t.Context(), command("rm -rf build"))
-	if d.Outcome != approval.Unattended || !strings.Contains(d.Text, "recursive delete") || !strings.Contains(d.Text, "/work/app/build") {
+	if d.Outcome != approval.Unattended || !strings.Contains(d.Text, "recursive delete") || !strings.Contains(d.Text, "/data/app/build") {
 		t.Errorf("got %s: %q", d.Outcome, d.Text)
 	}
 	for mode, want := range map[string]approval.Outcome{"approve": approval.Approved, "off": approval.Approved, "allow": approval.Approved,
@@ -232,9 +232,9 @@ func TestGate_UnrecordedConsentIsDenied(t *testing.T) {
 	p, l := &person{choice: channel.Once}, &ledger{}
 	g := approval.New(approval.Config{Asker: p, Audit: l, Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[x]") }})
 	req := command("TOKEN=hunter2 rm -rf build")
-	req.Dir = "/work/hunter2"
+	req.Dir = "/data/hunter2"
 	d := g.Check(t.Context(), req)
-	if !d.Runs() || len(l.entries) != 1 || l.entries[0].Dir != "/work/[x]" || strings.Contains(l.entries[0].Command, "hunter2") || l.entries[0].Findings[0].ID != "delete.recursive" {
+	if !d.Runs() || len(l.entries) != 1 || l.entries[0].Dir != "/data/[x]" || strings.Contains(l.entries[0].Command, "hunter2") || l.entries[0].Findings[0].ID != "delete.recursive" {
 		t.Fatalf("decision %s, entries %+v", d.Outcome, l.entries)
 	}
 	l.err = errors.New("no space")
@@ -328,7 +328,7 @@ func TestGate_QuestionsComeOneAtATime(t *testing.T) {
 func TestGate_PathsAndHooksAreAsked(t *testing.T) {
 	p := &person{choice: channel.Once}
 	g := approval.New(approval.Config{Asker: p, Remember: &remembered{}})
-	d := g.Check(t.Context(), approval.Request{Kind: approval.KindPath, Dir: "/work/app", Paths: []approval.PathAct{{Path: "x.txt"}, {Path: "/etc/hosts"}}})
+	d := g.Check(t.Context(), approval.Request{Kind: approval.KindPath, Dir: "/data/app", Paths: []approval.PathAct{{Path: "x.txt"}, {Path: "/etc/hosts"}}})
 	if !slices.Equal(d.IDs, []string{"sysconf.write"}) {
 		t.Errorf("ids %v", d.IDs)
 	}
@@ -336,7 +336,7 @@ func TestGate_PathsAndHooksAreAsked(t *testing.T) {
 	if !slices.Equal(d.Keys, []string{"my hook"}) || slices.Contains(p.asked[1].Choices, channel.Session) {
 		t.Errorf("keys %v, choices %v: want the hook's key, once only", d.Keys, p.asked[1].Choices)
 	}
-	if d := g.Check(t.Context(), approval.Request{Kind: approval.KindPath, Dir: "/work/app", Paths: []approval.PathAct{{Path: "src/x.go"}}}); d.Outcome != approval.Allowed {
+	if d := g.Check(t.Context(), approval.Request{Kind: approval.KindPath, Dir: "/data/app", Paths: []approval.PathAct{{Path: "src/x.go"}}}); d.Outcome != approval.Allowed {
 		t.Errorf("an ordinary file: %s", d.Outcome)
 	}
 }
@@ -409,7 +409,7 @@ func TestGate_RefusalNamesActTargetAndReason(t *testing.T) {
 	}{
 		{approval.Config{}, "systemctl stop nginx", []string{"stop/restart system service", "systemctl stop nginx", "nobody can be asked", "another spelling"}},
 		{approval.Config{}, "rm -rf ~", []string{"delete root, system or home directory", "/home/ann", "Nobody can approve"}},
-		{approval.Config{Asker: &person{choice: channel.Deny}}, "rm -rf x", []string{"recursive delete", "/work/app/x", "said no"}},
+		{approval.Config{Asker: &person{choice: channel.Deny}}, "rm -rf x", []string{"recursive delete", "/data/app/x", "said no"}},
 	} {
 		d := approval.New(c.config).Check(t.Context(), command(c.command))
 		for _, w := range c.want {

@@ -380,7 +380,7 @@ func TestApprove_ConsentHoldsForTheDirectoryThatWasShown(t *testing.T) {
 		ran := false
 		run := simple("risky", func(context.Context, *tool.Call) (any, error) { ran = true; return 1, nil })
 		b := newBed(t, Config{}, riskyTool{run.(*tool.Function), tool.Action{Kind: tool.ActionCommand, Text: "rm -rf x", Dir: tc.dir}})
-		dir := "/work"
+		dir := "/data"
 		b.door.approver = approverFunc(func(approval.Request) approval.Decision {
 			dir = "/" // while the person reads the question
 			return approval.Decision{Outcome: approval.Approved}
@@ -388,7 +388,7 @@ func TestApprove_ConsentHoldsForTheDirectoryThatWasShown(t *testing.T) {
 		s := b.session()
 		s.Facts = func() Facts { return Facts{Dir: dir} }
 		r := b.door.Call(context.Background(), s, tool.Request{Name: "risky"})
-		if ran != tc.runs || !tc.runs && (r.Status != tool.StatusBlocked || !strings.Contains(r.JSON, "/work")) {
+		if ran != tc.runs || !tc.runs && (r.Status != tool.StatusBlocked || !strings.Contains(r.JSON, "/data")) {
 			t.Errorf("%q: ran %v, %s", tc.dir, ran, r.JSON)
 		}
 	}

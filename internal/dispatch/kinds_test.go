@@ -45,7 +45,7 @@ var kinds = []kind{
 		}})
 	}},
 	{is: tool.ErrTypeGuardrailBlock, status: tool.StatusBlocked, members: []string{"error"}, tool: risky(), arrange: func(b *bed, s *Session) {
-		dir := "/work"
+		dir := "/data"
 		b.door.approver = approverFunc(func(approval.Request) approval.Decision {
 			dir = "/"
 			return approval.Decision{Outcome: approval.Approved}

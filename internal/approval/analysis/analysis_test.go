@@ -15,7 +15,7 @@ func read(t testing.TB, command string) *analysis.Reading {
 	if err != nil {
 		t.Logf("%q: %v", command, err)
 	}
-	return s.Read(analysis.Input{Dir: "/work", Home: "/home/ann"})
+	return s.Read(analysis.Input{Dir: "/data", Home: "/home/ann"})
 }
 
 // argvs shows what a reading runs: a command a line, … for what isn't known, | between the values that a word may have.
@@ -78,27 +78,27 @@ func TestRead_FoldsAsTheShellDoes(t *testing.T) {
 // A30: a cd is scoped as the shell scopes it; where its status is not looked at, both outcomes stay.
 func TestRead_FollowsTheDirectory(t *testing.T) {
 	for command, want := range map[string]string{
-		"pwd":                               "/work",
-		"cd a && pwd":                       "/work/a",
-		"cd a; pwd":                         "/work/a /work",
-		"cd a\npwd":                         "/work/a /work",
-		"(cd a); pwd":                       "/work",
-		"cd a | cat; pwd":                   "/work",
+		"pwd":                               "/data",
+		"cd a && pwd":                       "/data/a",
+		"cd a; pwd":                         "/data/a /data",
+		"cd a\npwd":                         "/data/a /data",
+		"(cd a); pwd":                       "/data",
+		"cd a | cat; pwd":                   "/data",
 		"cd / ; pwd":                        "/",
 		"cd; pwd":                           "/home/ann",
 		"cd ~/x && pwd":                     "/home/ann/x",
-		"cd a && cd .. && pwd":              "/work",
-		"cd a || exit; pwd":                 "/work/a",
-		"cd a || { echo no; exit 1; }; pwd": "/work/a",
-		"cd a || true; pwd":                 "/work/a /work",
-		"set -e; cd a; pwd":                 "/work/a",
+		"cd a && cd .. && pwd":              "/data",
+		"cd a || exit; pwd":                 "/data/a",
+		"cd a || { echo no; exit 1; }; pwd": "/data/a",
+		"cd a || true; pwd":                 "/data/a /data",
+		"set -e; cd a; pwd":                 "/data/a",
 		"cd \"$X\" && pwd":                  "",
-		"cd a && cd - && pwd":               "/work",
-		"if cd a; then pwd; fi":             "/work/a",
-		"pushd a && pwd":                    "/work/a",
-		"if x; then cd a && true; fi; pwd":  "/work/a /work",
-		"env -C a pwd":                      "/work/a",
-		"f() { cd a; }; f && pwd":           "/work/a /work",
+		"cd a && cd - && pwd":               "/data",
+		"if cd a; then pwd; fi":             "/data/a",
+		"pushd a && pwd":                    "/data/a",
+		"if x; then cd a && true; fi; pwd":  "/data/a /data",
+		"env -C a pwd":                      "/data/a",
+		"f() { cd a; }; f && pwd":           "/data/a /data",
 	} {
 		r := read(t, command)
 		var got []string

@@ -36,7 +36,7 @@ type Row struct {
 	Note     analysis.NoteKind // the row stands for this finding of the analysis itself
 	Match    func(*Act) []Hit
 
-	Examples   []string // commands that match, in /work/app of a user whose home is /home/ann
+	Examples   []string // commands that match, in /data/app of a user whose home is /home/ann
 	LookAlikes []string // commands that don't
 }
 

@@ -11,7 +11,7 @@ import (
 
 func check(command string) []string {
 	s, _ := analysis.Parse(command)
-	r := s.Read(analysis.Input{Dir: "/work/app", Home: "/home/ann"})
+	r := s.Read(analysis.Input{Dir: "/data/app", Home: "/home/ann"})
 	var ids []string
 	for _, f := range rules.Check(r) {
 		if !slices.Contains(ids, f.Row.ID) {

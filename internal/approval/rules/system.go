@@ -19,7 +19,7 @@ func systemRows() []Row {
 				"sort -o /etc/x x", "tar -C /etc -xf a.tar", "tar xzf a.tgz -C /usr/local", "cd /etc && tar xf a.tar", "unzip -o a.zip -d /etc"},
 			LookAlikes: []string{"cat /etc/hosts", "cp /etc/hosts .", "echo '> /etc/hosts'", "sed s/a/b/ /etc/hosts", "echo x > etc/hosts", "grep x /etc/passwd > out",
 				"cat < /etc/hosts", "ls /etc 2>/dev/null", "ln -s /etc/hosts h", "tee out < /etc/hosts", "perl -ne 'print if /x/' /etc/hosts", "perl -e 'print 1' -i", "sort /etc/hosts", "tar czf x.tgz /etc", "tar xf a.tar", "tar -C /etc -cf x.tar .",
-				"tar xf a.tar etc/hosts", "unzip a.zip", "unzip -l a.zip -d /etc", "patch -p1 < /etc/p", "tar -C /etc -tf /work/a.tar"},
+				"tar xf a.tar etc/hosts", "unzip a.zip", "unzip -l a.zip -d /etc", "patch -p1 < /etc/p", "tar -C /etc -tf /data/a.tar"},
 		},
 		{
 			ID: "service.stop", Key: "stop/restart system service", Family: "service", Remember: RememberAll,
