@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // open makes a runtime with a home and a directory of its own.
-func open(t *testing.T, o hermes.Options) (*hermes.Runtime, string) {
+func open(t testing.TB, o hermes.Options) (*hermes.Runtime, string) {
 	t.Helper()
 	dir := t.TempDir()
 	if o.Home == "" {
@@ -55,7 +55,7 @@ func open(t *testing.T, o hermes.Options) (*hermes.Runtime, string) {
 }
 
 // virtualEnv is an environment around the python3 of this machine.
-func virtualEnv(t *testing.T) string {
+func virtualEnv(t testing.TB) string {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
