@@ -28,7 +28,6 @@ type gate struct {
 	reasons map[string]string // by tool: "" = may be called
 	max     int
 	lines   []string // of the script
-	wake    func()   // something to report
 
 	mu     sync.Mutex
 	made   int

@@ -186,15 +186,6 @@ type patchResult struct {
 	Warning       string      `json:"_warning,omitempty"`
 }
 
-// patchFailure is why nothing was changed.
-type patchFailure struct {
-	Success  bool     `json:"success"`
-	Error    string   `json:"error"`
-	Hint     string   `json:"_hint,omitempty"`
-	Resolved string   `json:"resolved_path,omitempty"`
-	Similar  []string `json:"similar_files,omitempty"`
-}
-
 // maxDiff is how many characters of a diff are shown.
 const maxDiff = 20_000
 

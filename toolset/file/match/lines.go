@@ -75,7 +75,7 @@ func indentOf(s string) string {
 // runsAsOne makes each run of blanks one, and takes those at the ends off.
 func runsAsOne(s string) string {
 	s = trimBlank(s)
-	if strings.IndexAny(s, "\t\v\f") < 0 && !strings.Contains(s, "  ") {
+	if !strings.ContainsAny(s, "\t\v\f") && !strings.Contains(s, "  ") {
 		return s
 	}
 	var b strings.Builder
