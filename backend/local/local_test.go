@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -47,6 +48,44 @@ func TestLocal_IsAnEnvironment(t *testing.T) {
 		t.Skip("commands can't be run there")
 	}
 	envtest.Run(t, open, envtest.Abilities{})
+}
+
+// bare has what every environment must have, and declares nothing missing.
+type bare struct{ environment.Environment }
+
+func TestConformance_AnUndeclaredGapFails(t *testing.T) { // CNF-1
+	const inner = "HERMES_TEST_GAP"
+	switch os.Getenv(inner) {
+	case "undeclared":
+		envtest.Run(t, func(t *testing.T) environment.Environment { return bare{open(t)} }, envtest.Abilities{})
+		return
+	case "unexplained": // named in the test, not by the environment
+		envtest.Run(t, func(t *testing.T) environment.Environment { return bare{open(t)} },
+			envtest.Abilities{Lacking: []envtest.Ability{envtest.Search, envtest.Variables}})
+		return
+	}
+	for gap, want := range map[string]string{"undeclared": "search: there false, declared missing false", "unexplained": "gives no reason for search"} {
+		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$/^suite$/^declared$")
+		c.Env = append(os.Environ(), inner+"="+gap)
+		out, err := c.CombinedOutput()
+		if _, failed := errors.AsType[*exec.ExitError](err); !failed || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, want a failure that says %q:\n%s", gap, err, want, out)
+		}
+	}
+}
+
+func TestInfo_CommandsReachTheHostItself(t *testing.T) { // CON-8
+	e := open(t)
+	defer shut(t, e)
+	got := e.Info().Traits
+	if !got.HostLike || !got.Network || len(got.Mounts) > 0 {
+		t.Errorf("%+v; want the host itself with its network, and no mounts, since nothing is mounted", got)
+	}
+	file := filepath.Join(t.TempDir(), "f") // the traits are true: what a command writes is on the host
+	run(t, e, "echo here >'"+file+"'")
+	if text, err := os.ReadFile(file); err != nil || string(text) != "here\n" {
+		t.Errorf("%q, %v", text, err)
+	}
 }
 
 func run(t *testing.T, e environment.Environment, script string) string {

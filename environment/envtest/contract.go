@@ -19,6 +19,16 @@ var contract = []check{
 			t.Errorf("%+v", res)
 		}
 	}},
+	{"CON-4_WordsInOutputAreNoFailure", "", func(t *testing.T, s *suite) {
+		for _, words := range []string{
+			"connection lost", "Error: No such container: x", "Connection to host closed by remote host.", "command not started", "No space left on device",
+		} {
+			res, out := s.run(t, environment.Command{Script: "echo '" + words + "'; echo '" + words + "' >&2; exit 255"}) // fails the test if Run fails
+			if res.ExitCode != 255 || res.Reason != environment.Exited || res.Recreated || out != words+"\n"+words+"\n" {
+				t.Errorf("%q: %+v, %q", words, res, out)
+			}
+		}
+	}},
 	{"CON-5_TheCauseDecides", "", theCauseDecides},
 	{"CON-5_OutputHasArrivedWhenACommandIsCut", "", func(t *testing.T, s *suite) {
 		res, out := s.run(t, environment.Command{Script: "echo first; echo second >&2; sleep 60", Timeout: 300 * time.Millisecond, Grace: 50 * time.Millisecond})

@@ -42,7 +42,7 @@ func TestManager_TasksShareOneEnvironment_MGR1(t *testing.T) {
 	}
 }
 
-func TestManager_BackendOverrideIsUsedOrFails_MGR4(t *testing.T) {
+func TestManager_BackendOverrideIsUsedOrFails_MGR4(t *testing.T) { // CON-7
 	l := &lab{}
 	m := l.manager(t, envs.Options{})
 	if err := m.Override("a", envs.Override{envs.KeyBackend: "nowhere"}); err != nil {

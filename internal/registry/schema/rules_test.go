@@ -125,6 +125,35 @@ func TestDefinition_WholeSchemas(t *testing.T) {
 	}
 }
 
+// DEF-11: keywords count where schemas stand; names of properties, and values, that look like them pass every pass unchanged.
+func TestDefinition_KeywordsCountOnSchemaNodesOnly(t *testing.T) {
+	names := []string{"pattern", "required", "definitions", "enum", "items", "anyOf", "type", "default", "properties", "additionalProperties", "nullable", "format"}
+	props, want := map[string]any{}, map[string]any{}
+	for _, n := range names {
+		props[n] = map[string]any{"type": "string"}
+		want[n] = map[string]any{"type": "string"}
+	}
+	c := compile(t, map[string]any{"type": "object", "required": names, "properties": map[string]any{
+		"deep": map[string]any{"type": "object", "properties": props, "required": names},
+	}})
+	for _, d := range []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.MCP} {
+		params := tree(t, definition(t, c, d).Parameters)
+		deep := params["properties"].(map[string]any)["deep"].(map[string]any)
+		if got := deep["properties"]; string(mustEncode(t, got)) != string(mustEncode(t, want)) {
+			t.Errorf("%s: properties %s, want %s", d, mustEncode(t, got), mustEncode(t, want))
+		}
+		if req, _ := deep["required"].([]any); len(req) != len(names) {
+			t.Errorf("%s: required %v", d, req)
+		}
+	}
+	const values = `{"type":"object","properties":{"x":{"default":{"$ref":"#/nowhere","definitions":{},"type":["string","null"]},"enum":[{"$ref":"#/nowhere","definitions":{},"type":["string","null"]}]}}}`
+	def := definition(t, compile(t, values), schema.OpenAI)
+	if got := string(def.Parameters); !strings.Contains(got, `"default":{"$ref":"#/nowhere","definitions":{},"type":["string","null"]}`) ||
+		!strings.Contains(got, `"enum":[{"$ref":"#/nowhere","definitions":{},"type":["string","null"]}]`) {
+		t.Errorf("a value was taken for a schema: %s", got)
+	}
+}
+
 // DEF-12: what is removed at the root is said in words.
 func TestDefinition_RootChoicesGoIntoTheDescription(t *testing.T) {
 	c := compile(t, `{"type":"object","properties":{"id":{"type":"integer"},"name":{"type":"string"}},"oneOf":[{"required":["id"]},{"required":["name"]}],"not":{"required":["id","name"]}}`)
