@@ -196,7 +196,7 @@ func (k *known) advise(key, full string) string {
 	if near := Nearest(full, names); near != "" {
 		return fmt.Sprintf("unknown key; did you mean %s?", near)
 	}
-	return "unknown key; `hermes config check` knows none like it"
+	return "unknown key, and there is none like it; `hermes config get` lists those that there are"
 }
 
 // Nearest returns the name that is closest to s, "" if none is close: at most a third of its letters differ.

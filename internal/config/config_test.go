@@ -74,6 +74,41 @@ func TestDecode_BadValueNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
+// A value under a secret's name is in no error, wherever it stands and however it is wrong.
+func TestErrors_ShowNoSecret(t *testing.T) {
+	type server struct {
+		Token int `yaml:"auth_token"`
+	}
+	type keys struct {
+		APIKey  int               `yaml:"api_key"`
+		Env     map[string]int    `yaml:"env" env:"SOME_ENV"`
+		Servers map[string]server `yaml:"servers"`
+		Plain   map[string]string `yaml:"plain"`
+		Many    []int             `yaml:"passwords"`
+		FromEnv int               `yaml:"token" env:"MY_TOKEN"`
+	}
+	const value = "hunter2-hunter2"
+	for _, text := range []string{
+		"a:\n  api_key: " + value + "\n", "a:\n  env: {MY_SECRET: " + value + "}\n", "a:\n  servers: {s: {auth_token: " + value + "}}\n",
+		"a:\n  plain: [{API_KEY: " + value + "}]\n", "a:\n  passwords: [" + value + "]\n", "a:\n  env: '{\"MY_SECRET\": " + value + "'\n", "a: {}\n",
+	} {
+		d, err := Parse("c.yaml", text, env(map[string]string{"MY_TOKEN": value}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Decode("a", &keys{}); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	d, _ := Parse("c.yaml", "a:\n  api_key: "+value+"\n", nil)
+	if err := d.Decode("a", &keys{}); err == nil || err.Error() != "c.yaml:2:12: a.api_key: the value (not shown, for the key names a secret) is not a whole number" {
+		t.Errorf("got %v", err)
+	}
+	if err := Set(t.Context(), filepath.Join(t.TempDir(), "c.yaml"), "a.api_key", "["+value); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("Set: %v", err)
+	}
+}
+
 func TestParse_ErrorsAreOneLineWithPlace(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"a: 1\na: 2\n", "c.yaml:2:1: mapping key \"a\" already defined"},
@@ -91,7 +126,7 @@ func TestParse_ErrorsAreOneLineWithPlace(t *testing.T) {
 
 // SET-9: a misspelt or misplaced key is reported with the nearest one.
 func TestCheck_UnknownAndMisplacedKeysAreNamed(t *testing.T) {
-	d, err := Parse("c.yaml", "terminal:\n  timeuot: 3\ncalls: 3\nlater:\n  x: 1\n", nil)
+	d, err := Parse("c.yaml", "terminal:\n  timeuot: 3\ncalls: 3\nlater:\n  x: 1\nquite_different: 1\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +137,7 @@ func TestCheck_UnknownAndMisplacedKeysAreNamed(t *testing.T) {
 	want := []string{
 		"c.yaml:2:3: terminal.timeuot: unknown key; did you mean terminal.timeout?",
 		"c.yaml:3:1: calls: unknown key; did you mean terminal.calls? It is in the wrong place",
+		"c.yaml:6:1: quite_different: unknown key, and there is none like it; `hermes config get` lists those that there are",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -223,6 +259,6 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = verify(d, "c.yaml", edited, path, nil) // must not panic on whatever came out
+		_ = edit{file: "c.yaml", path: path}.verify(d, edited) // must not panic on whatever came out
 	})
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/hermes-runtime/hermes/internal/secret"
 )
 
 // Decode fills the struct that into points to from the section at the dotted path. Each field with a yaml tag takes its value
@@ -67,14 +69,14 @@ func (d *Document) field(key string, tag tags, v reflect.Value) []error {
 	}
 	if n := d.node(key); n != nil {
 		if err := set(v, plain(n), tag); err != nil {
-			return []error{at(d.Path, n, key, err.Error())}
+			return []error{at(d.Path, n, key, conceal(key, err).Error())}
 		}
 		return nil
 	}
 	if tag.env != "" {
 		if text, ok := d.getenv(tag.env); ok && text != "" {
 			if err := set(v, text, tag); err != nil {
-				return []error{&Problem{File: "environment", Key: tag.env, Text: err.Error()}}
+				return []error{&Problem{File: "environment", Key: tag.env, Text: conceal(tag.env, conceal(key, err)).Error()}}
 			}
 		}
 	}
@@ -92,7 +94,7 @@ func set(v reflect.Value, from any, tag tags) error {
 	case reflect.Bool:
 		b, ok := boolean(from)
 		if !ok {
-			return fmt.Errorf("%s is neither true nor false", show(from))
+			return bad(from, "is neither true nor false")
 		}
 		v.SetBool(b)
 	case reflect.Int, reflect.Int64, reflect.Float64:
@@ -125,7 +127,7 @@ func setString(v reflect.Value, from any, tag tags) error {
 	case bool, int64, uint64, float64:
 		s = fmt.Sprint(x)
 	default:
-		return fmt.Errorf("%s is not text", show(from))
+		return bad(from, "is not text")
 	}
 	if enum := tag.enum; enum != "" && s != "" {
 		low := strings.ToLower(strings.TrimSpace(s))
@@ -135,7 +137,7 @@ func setString(v reflect.Value, from any, tag tags) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("%s is not one of %s", show(from), strings.ReplaceAll(enum, "|", ", "))
+		return bad(from, "is not one of "+strings.ReplaceAll(enum, "|", ", "))
 	}
 	v.SetString(s)
 	return nil
@@ -179,7 +181,7 @@ func setNumber(v reflect.Value, from any, tag tags) error {
 	f, ok := number(from)
 	whole := v.Kind() != reflect.Float64
 	if !ok || whole && f != math.Trunc(f) {
-		return fmt.Errorf("%s is not a %s", show(from), allowedNumber(whole, tag))
+		return bad(from, "is not a "+allowedNumber(whole, tag))
 	}
 	if err := inRange(f, whole, tag); err != nil {
 		return err
@@ -198,12 +200,12 @@ func setDuration(v reflect.Value, from any, tag tags) error {
 		text, isText := from.(string)
 		dur, err := time.ParseDuration(strings.TrimSpace(text))
 		if !isText || err != nil {
-			return fmt.Errorf("%s is not a number of seconds%s", show(from), bounds(tag))
+			return bad(from, "is not a number of seconds"+bounds(tag))
 		}
 		f = dur.Seconds()
 	}
 	if f < 0 || f > 1e9 {
-		return fmt.Errorf("%s is not a number of seconds%s", show(from), bounds(tag))
+		return bad(from, "is not a number of seconds"+bounds(tag))
 	}
 	if err := inRange(f, false, tag); err != nil {
 		return err
@@ -234,7 +236,7 @@ func bounds(tag tags) string {
 
 func inRange(f float64, whole bool, tag tags) error {
 	if f < bound(tag.min, math.Inf(-1)) || f > bound(tag.max, math.Inf(1)) {
-		return fmt.Errorf("%v is not a %s", f, allowedNumber(whole, tag))
+		return bad(f, "is not a "+allowedNumber(whole, tag))
 	}
 	return nil
 }
@@ -259,7 +261,7 @@ func setSlice(v reflect.Value, from any, tag tags) error {
 			from = []any{}
 		case strings.HasPrefix(text, "["):
 			if err := json.Unmarshal([]byte(text), &from); err != nil {
-				return fmt.Errorf("%s is no JSON list: %w", show(text), err)
+				return fmt.Errorf("the text is no JSON list: %w", err)
 			}
 		default:
 			from = []any{text}
@@ -267,7 +269,7 @@ func setSlice(v reflect.Value, from any, tag tags) error {
 	}
 	list, ok := from.([]any)
 	if !ok {
-		return fmt.Errorf("%s is not a list", show(from))
+		return bad(from, "is not a list")
 	}
 	out := reflect.MakeSlice(v.Type(), len(list), len(list))
 	for i, item := range list {
@@ -282,22 +284,22 @@ func setSlice(v reflect.Value, from any, tag tags) error {
 func setMap(v reflect.Value, from any) error {
 	if text, ok := from.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if err := json.Unmarshal([]byte(text), &from); err != nil {
-			return fmt.Errorf("%s is no JSON object: %w", show(text), err)
+			return fmt.Errorf("the text is no JSON object: %w", err)
 		}
 	}
 	m, ok := from.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%s is not a mapping of keys", show(from))
+		return bad(from, "is not a mapping of keys")
 	}
 	out := reflect.MakeMapWithSize(v.Type(), len(m))
 	for key, item := range m {
 		e := reflect.New(v.Type().Elem()).Elem()
 		if e.Kind() == reflect.Struct {
 			if err := setStruct(e, item); err != nil {
-				return fmt.Errorf("%s: %w", key, err)
+				return fmt.Errorf("%s: %w", key, conceal(key, err))
 			}
 		} else if err := set(e, item, tags{}); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
+			return fmt.Errorf("%s: %w", key, conceal(key, err))
 		}
 		out.SetMapIndex(reflect.ValueOf(key), e)
 	}
@@ -309,7 +311,7 @@ func setMap(v reflect.Value, from any) error {
 func setStruct(v reflect.Value, from any) error {
 	m, ok := from.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%s is not a mapping of keys", show(from))
+		return bad(from, "is not a mapping of keys")
 	}
 	known := map[string]bool{}
 	for i := range v.NumField() {
@@ -324,7 +326,7 @@ func setStruct(v reflect.Value, from any) error {
 		}
 		if item, ok := m[name]; ok && item != nil {
 			if err := set(v.Field(i), item, tag); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return fmt.Errorf("%s: %w", name, conceal(name, err))
 			}
 		}
 	}
@@ -336,8 +338,28 @@ func setStruct(v reflect.Value, from any) error {
 	return nil
 }
 
+// valueError is a value that a field can't take.
+type valueError struct {
+	value any
+	why   string // what it is not
+}
+
+func bad(value any, why string) error { return &valueError{value, why} }
+
+func (e *valueError) Error() string { return show(e.value) + " " + e.why }
+
+// conceal leaves the value out of an error about a key that is named like a secret: errors are shown and logged.
+func conceal(key string, err error) error {
+	if e, ok := errors.AsType[*valueError](err); ok && isSecret(key) {
+		return errors.New("the value (not shown, for the key names a secret) " + e.why)
+	}
+	return err
+}
+
+func isSecret(key string) bool { return secret.IsSecretName(key[strings.LastIndexByte(key, '.')+1:]) }
+
 func show(v any) string {
-	s := fmt.Sprint(v)
+	s := fmt.Sprint(veiled(v))
 	if text, ok := v.(string); ok {
 		s = strconv.Quote(text)
 	}
@@ -345,6 +367,27 @@ func show(v any) string {
 		s = string(r[:60]) + "…"
 	}
 	return s
+}
+
+// veiled leaves out what stands under secret names inside of a value.
+func veiled(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = veiled(item)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			if out[key] = veiled(item); isSecret(key) {
+				out[key] = "…"
+			}
+		}
+		return out
+	}
+	return v
 }
 
 // plain turns a node into Go data. Keys and values keep their text where they are text.

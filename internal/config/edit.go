@@ -18,23 +18,29 @@ import (
 func Set(ctx context.Context, file, path, value string) error {
 	var want any
 	if err := yaml.Unmarshal([]byte(value), &want); err != nil || strings.ContainsAny(value, "\n\r") {
-		return &Problem{File: file, Key: path, Text: fmt.Sprintf("%s is no YAML value on one line; put text into quotes", show(value))}
+		return &Problem{File: file, Key: path, Text: conceal(path, bad(value, "is no YAML value on one line; put text into quotes")).Error()}
 	}
-	return edit(ctx, file, path, normal(want), func(d *Document, text string) (string, error) {
+	return edit{file: file, path: path, want: normal(want)}.make(ctx, func(d *Document, text string) (string, error) {
 		return splice(d, text, path, value)
 	})
 }
 
 // Add appends an item to the list at a dotted path, which is made if it is missing. An item that is there already is left alone.
 func Add(ctx context.Context, file, path, item string) error {
-	return edit(ctx, file, path, nil, func(d *Document, text string) (string, error) {
+	return edit{file: file, path: path}.make(ctx, func(d *Document, text string) (string, error) {
 		return appendItem(d, text, path, item)
 	})
 }
 
-func edit(ctx context.Context, file, path string, want any, change func(*Document, string) (string, error)) error {
-	return atomicfile.Update(ctx, file, 0o600, func(old []byte) ([]byte, error) {
-		d, err := Parse(file, string(old), nil)
+// edit is a change of one key in a file.
+type edit struct {
+	file, path string
+	want       any // what the key must hold afterwards; nil = it isn't looked at
+}
+
+func (e edit) make(ctx context.Context, change func(*Document, string) (string, error)) error {
+	return atomicfile.Update(ctx, e.file, 0o600, func(old []byte) ([]byte, error) {
+		d, err := Parse(e.file, string(old), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -42,23 +48,23 @@ func edit(ctx context.Context, file, path string, want any, change func(*Documen
 		if err != nil || text == string(old) {
 			return old, err
 		}
-		return []byte(text), verify(d, file, text, path, want)
+		return []byte(text), e.verify(d, text)
 	})
 }
 
 // verify reads the edited text back: the value must be there, and nothing else may have changed.
-func verify(old *Document, file, text, path string, want any) error {
-	d, err := Parse(file, text, nil)
+func (e edit) verify(old *Document, text string) error {
+	d, err := Parse(e.file, text, nil)
 	if err == nil {
-		got, _ := d.Get(path)
-		if want != nil && !reflect.DeepEqual(got, want) {
-			err = fmt.Errorf("%s reads back as %s", path, show(got))
-		} else if !sameBut(old, d, path) {
+		got, _ := d.Get(e.path)
+		if e.want != nil && !reflect.DeepEqual(got, e.want) {
+			err = fmt.Errorf("%s would hold something else", e.path)
+		} else if !sameBut(old, d, e.path) {
 			err = fmt.Errorf("other keys would change")
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s can't be set without disturbing the file; edit it by hand: %w", file, path, err)
+		return fmt.Errorf("%s: %s can't be set without disturbing the file; edit it by hand: %w", e.file, e.path, err)
 	}
 	return nil
 }
@@ -101,7 +107,7 @@ func splice(d *Document, text, path, value string) (string, error) {
 	parts := strings.Split(path, ".")
 	m, depth, last := d.deepest(parts)
 	if depth == len(parts) { // the key is there
-		return replaceValue(d, text, last, path, value)
+		return target{d, last, path}.replace(text, value)
 	}
 	return insert(d, text, place{parts: parts, depth: depth, parent: m, holder: last}, value)
 }
@@ -132,7 +138,21 @@ func (d *Document) deepest(parts []string) (*ast.MappingNode, int, *ast.MappingV
 	return m, len(parts), last
 }
 
-func replaceValue(d *Document, text string, v *ast.MappingValueNode, path, value string) (string, error) {
+// target is a pair that is there already.
+type target struct {
+	doc  *Document
+	pair *ast.MappingValueNode
+	path string
+}
+
+// wrong says why the pair can't be changed.
+func (t target) wrong(why string) error {
+	return at(t.doc.Path, t.pair.Value, t.path, why+"; edit it by hand")
+}
+
+// replace gives the pair another value.
+func (t target) replace(text, value string) (string, error) {
+	v := t.pair
 	lines := strings.SplitAfter(text, "\n")
 	if v.Value.Type() == ast.NullType {
 		return afterKey(lines, v, value), nil
@@ -141,16 +161,16 @@ func replaceValue(d *Document, text string, v *ast.MappingValueNode, path, value
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 	case *ast.SequenceNode:
 		if s := v.Value.(*ast.SequenceNode); !s.IsFlowStyle {
-			return "", at(d.Path, v.Value, path, "is a list; edit it by hand")
+			return "", t.wrong("is a list")
 		}
 	default:
-		return "", at(d.Path, v.Value, path, "is no single value; edit it by hand")
+		return "", t.wrong("is no single value")
 	}
 	pos := v.Value.GetToken().Position
 	line := []rune(lines[pos.Line-1])
 	start := pos.Column - 1
 	if start >= len(line) {
-		return "", at(d.Path, v.Value, path, "spans lines; edit it by hand")
+		return "", t.wrong("spans lines")
 	}
 	end := valueEnd(line, start)
 	lines[pos.Line-1] = string(line[:start]) + value + string(line[end:])
@@ -264,9 +284,10 @@ func appendItem(d *Document, text, path, item string) (string, error) {
 		indent := strings.Repeat(" ", last.Key.GetToken().Position.Column+1)
 		return afterKey(lines, last, "\n"+indent+"- "+quoted+"\n"), nil
 	}
+	t := target{d, last, path}
 	seq, ok := last.Value.(*ast.SequenceNode)
 	if !ok {
-		return "", at(d.Path, last.Value, path, "is not a list; edit it by hand")
+		return "", t.wrong("is not a list")
 	}
 	for _, v := range seq.Values {
 		if s, ok := v.(*ast.StringNode); ok && s.Value == item {
@@ -274,12 +295,12 @@ func appendItem(d *Document, text, path, item string) (string, error) {
 		}
 	}
 	if seq.IsFlowStyle {
-		return appendFlow(d, lines, seq, path, quoted)
+		return t.appendFlow(lines, seq, quoted)
 	}
 	dash := seq.Start.Position
 	end := lastLine(seq.Values[len(seq.Values)-1])
 	if end > len(lines) || end < 1 {
-		return "", at(d.Path, seq, path, "its end was not found; edit it by hand")
+		return "", t.wrong("its end was not found")
 	}
 	if !strings.HasSuffix(lines[end-1], "\n") {
 		lines[end-1] += "\n"
@@ -288,15 +309,15 @@ func appendItem(d *Document, text, path, item string) (string, error) {
 	return strings.Join(lines, ""), nil
 }
 
-func appendFlow(d *Document, lines []string, seq *ast.SequenceNode, path, quoted string) (string, error) {
+func (t target) appendFlow(lines []string, seq *ast.SequenceNode, quoted string) (string, error) {
 	if seq.End == nil || seq.End.Position.Line > len(lines) {
-		return "", at(d.Path, seq, path, "its end was not found; edit it by hand")
+		return "", t.wrong("its end was not found")
 	}
 	pos := seq.End.Position
 	line := []rune(lines[pos.Line-1])
 	i := pos.Column - 1
 	if i < 0 || i >= len(line) || line[i] != ']' {
-		return "", at(d.Path, seq, path, "its end was not found; edit it by hand")
+		return "", t.wrong("its end was not found")
 	}
 	head := strings.TrimRight(string(line[:i]), " ")
 	if len(seq.Values) > 0 && !strings.HasSuffix(head, ",") {

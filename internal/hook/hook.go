@@ -273,7 +273,7 @@ func (s *Set) TransformToolResult(ctx context.Context, d Done) (string, bool) {
 		if h.TransformToolResult == nil {
 			continue
 		}
-		if out, ok := transform(ctx, s, h.Name, "transform_tool_result", func(ctx context.Context) (string, bool, error) {
+		if out, ok := s.transform(ctx, point{h.Name, "transform_tool_result"}, func(ctx context.Context) (string, bool, error) {
 			return h.TransformToolResult(ctx, d)
 		}); ok {
 			return out, true
@@ -288,7 +288,7 @@ func (s *Set) TransformTerminalOutput(ctx context.Context, t Terminal) (string, 
 		if h.TransformTerminalOutput == nil {
 			continue
 		}
-		if out, ok := transform(ctx, s, h.Name, "transform_terminal_output", func(ctx context.Context) (string, bool, error) {
+		if out, ok := s.transform(ctx, point{h.Name, "transform_terminal_output"}, func(ctx context.Context) (string, bool, error) {
 			return h.TransformTerminalOutput(ctx, t)
 		}); ok {
 			return out, true
@@ -297,7 +297,11 @@ func (s *Set) TransformTerminalOutput(ctx context.Context, t Terminal) (string, 
 	return "", false
 }
 
-func transform(ctx context.Context, s *Set, name, point string, f func(context.Context) (string, bool, error)) (string, bool) {
+// point is one function of one hook.
+type point struct{ hook, name string }
+
+// transform asks a function for its text. One that fails changes nothing.
+func (s *Set) transform(ctx context.Context, p point, f func(context.Context) (string, bool, error)) (string, bool) {
 	type answer struct {
 		text    string
 		changed bool
@@ -307,7 +311,7 @@ func transform(ctx context.Context, s *Set, name, point string, f func(context.C
 		return answer{text, changed}, err
 	})
 	if err != nil {
-		s.failed(name, point, err)
+		s.failed(p.hook, p.name, err)
 		return "", false
 	}
 	return a.text, a.changed
