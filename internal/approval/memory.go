@@ -153,25 +153,11 @@ func (g *Gate) Yolo(session string) {
 	g.memory.session(session).yolo = true
 }
 
-// Careful turns the questions of one session on again.
-func (g *Gate) Careful(session string) {
-	g.memory.mu.Lock()
-	defer g.memory.mu.Unlock()
-	g.memory.session(session).yolo = false
-}
-
 // EndSession forgets what a session's people answered.
 func (g *Gate) EndSession(session string) {
 	g.memory.mu.Lock()
 	defer g.memory.mu.Unlock()
 	delete(g.memory.sessions, session)
-}
-
-// SetAllowlist replaces the permanent list.
-func (g *Gate) SetAllowlist(l *Allowlist) {
-	g.memory.mu.Lock()
-	defer g.memory.mu.Unlock()
-	g.memory.list = l
 }
 
 // allow adds keys to the permanent list in memory; what is on disk is the Rememberer's.

@@ -97,13 +97,6 @@ func (r *Registry) Warnings() []Warning {
 	return out
 }
 
-// LogWarnings logs each of Warnings once in the life of the registry.
-func (r *Registry) LogWarnings() {
-	for _, w := range r.Warnings() {
-		r.told.once(w.Key+"\x00"+w.Text, func() { r.log.Warn("configuration: "+w.Text, slog.String("key", w.Key)) })
-	}
-}
-
 func (u Unknown) String() string {
 	if u.Nearest == "" {
 		return strconv.Quote(u.Name) + " is no known toolset or tool"
@@ -134,12 +127,8 @@ func (t *told) once(what string, say func()) {
 	say()
 }
 
-// PlatformSets gives the entries that a session from a platform starts with: the configured list, or the platform's preset; and
+// platformSets gives the entries that a session from a platform starts with: the configured list, or the platform's preset; and
 // what servers and plugins add to it. A list that is empty stays empty.
-func (r *Registry) PlatformSets(platform string) []string {
-	return r.snap.Load().platformSets(platform)
-}
-
 func (s *snapshot) platformSets(platform string) []string {
 	b := s.book()
 	list, configured := nameList(s.settings.Platforms[platform])

@@ -57,13 +57,6 @@ func (s *Set) Remove(name, value string) {
 	})
 }
 
-// RemoveName forgets every value of name.
-func (s *Set) RemoveName(name string) {
-	s.change(func(old []Value) []Value {
-		return without(old, func(v Value) bool { return v.Name == name })
-	})
-}
-
 // Generation tells whether the set has changed since an earlier look.
 func (s *Set) Generation() uint64 { return s.Snapshot().Generation }
 

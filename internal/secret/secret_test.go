@@ -38,7 +38,6 @@ func TestSet_GenerationGrowsOnlyWithChanges(t *testing.T) {
 		t.Errorf("generation %d after the same value twice, want 1", g)
 	}
 	s.Remove("A", "another value")
-	s.RemoveName("B")
 	if g := s.Generation(); g != 1 {
 		t.Errorf("generation %d after removing what isn't there, want 1", g)
 	}
@@ -56,7 +55,7 @@ func TestSet_OneNameMayHaveSeveralValues(t *testing.T) {
 	if v := s.Values(); len(v) != 1 || v[0].Text != "second-run-cookie" {
 		t.Errorf("values %v, want the second only", v)
 	}
-	s.RemoveName("COOKIE")
+	s.Remove("COOKIE", "second-run-cookie")
 	if v := s.Values(); len(v) != 0 {
 		t.Errorf("values %v, want none", v)
 	}

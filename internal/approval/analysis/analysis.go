@@ -166,24 +166,6 @@ func (r *Reading) Last() *Command {
 	return nil
 }
 
-// ProgramSpans lists where in the original text program stands as a command, in order: behind assignments and wrappers, with or
-// without a path. Ones inside a text that another shell reads are left out, since a change there would have to keep its quoting.
-func (r *Reading) ProgramSpans(program string) []Span {
-	var spans []Span
-	for i := range r.Commands {
-		c := &r.Commands[i]
-		if c.Program != program || c.Payload || len(c.Words) == 0 {
-			continue
-		}
-		s := c.Words[0].Span
-		if n := len(spans); n > 0 && spans[n-1] == s {
-			continue
-		}
-		spans = append(spans, s)
-	}
-	return sortedSpans(spans)
-}
-
 // Unawaited lists the background jobs that no later command waits for, ends or brings back.
 func (r *Reading) Unawaited() []Span {
 	var spans []Span

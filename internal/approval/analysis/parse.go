@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -185,9 +184,4 @@ func blank(text string) bool {
 		}
 	}
 	return true
-}
-
-func sortedSpans(spans []Span) []Span {
-	slices.SortFunc(spans, func(a, b Span) int { return a.Start - b.Start })
-	return slices.Compact(spans)
 }

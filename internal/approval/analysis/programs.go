@@ -36,6 +36,3 @@ func listedSet() map[string]bool {
 	}
 	return set
 }
-
-// Listed tells whether a program is known to the tables.
-func Listed(program string) bool { _, ok := slices.BinarySearch(listed(), program); return ok }

@@ -28,9 +28,6 @@ var interpreters = sync.OnceValue(func() map[string]interpreter {
 	}
 })
 
-// IsInterpreter tells whether a program runs the text that it is given.
-func IsInterpreter(program string) bool { _, ok := interpreters()[program]; return ok }
-
 // program text of an interpreter.
 type program struct {
 	word  Word

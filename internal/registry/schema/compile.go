@@ -171,11 +171,6 @@ func (c *Compiled) Rest() *jsonschema.Resolved { return c.rest }
 // Notes says what of the declaration can't be enforced or was dropped, each as "field: remark".
 func (c *Compiled) Notes() []string { return slices.Clone(c.notes) }
 
-// WithDescription gives the same schema under another description.
-func (c *Compiled) WithDescription(description string) *Compiled {
-	return &Compiled{name: c.name, description: description, core: c.core, memo: map[memoKey]Definition{}}
-}
-
 // Definition gives the tool in a dialect; equal declarations give equal bytes. It is built once and then kept; the byte slices are the caller's.
 func (c *Compiled) Definition(d Dialect, s Strictness) (Definition, error) {
 	if _, ok := dialects[d]; !ok {

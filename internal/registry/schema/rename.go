@@ -115,14 +115,6 @@ func renameList(v any, forth map[string]string) any {
 // Rewritten reports whether arguments written to this definition must go through [Compiled.Restore] before anything else reads them.
 func (d Definition) Rewritten() bool { return len(d.renames) > 0 || d.texts }
 
-// Original gives the tool's own name of a property that the dialect shows as name.
-func (d Definition) Original(name string) string {
-	if own, ok := d.renames[name]; ok {
-		return own
-	}
-	return name
-}
-
 // Restore gives decoded arguments as the tool's own schema has them: every property under its own name, and a value that the dialect asked to be
 // written as JSON text read out of it. A key is renamed only where the tool's schema declares the original and not the key itself, so free-form data
 // passes untouched. The argument is not changed; if there is nothing to restore it is returned as it is.

@@ -216,11 +216,6 @@ func TestRestore_RenamedPropertiesComeBack(t *testing.T) {
 			t.Errorf("restored %s lacks %s", got, want)
 		}
 	}
-	for name := range in {
-		if orig := def.Original(name); orig != name && !strings.Contains(string(c.Own()), `"`+orig+`"`) {
-			t.Errorf("%q leads back to %q, which nobody declared", name, orig)
-		}
-	}
 	if plain := definition(t, c, schema.OpenAI); plain.Rewritten() || string(mustEncode(t, c.Restore(plain, in))) != string(mustEncode(t, in)) {
 		t.Error("a dialect that takes any name renamed something")
 	}
@@ -311,9 +306,6 @@ func TestCompile_LeavesTheDeclarationAlone(t *testing.T) {
 	if after := string(mustEncode(t, declared)); after != before {
 		t.Errorf("was %s, is %s", before, after)
 	}
-	if other := c.WithDescription("other"); definition(t, other, schema.OpenAI).Description != "other" || c.Description() != "does" {
-		t.Error("WithDescription changed the original or nothing")
-	}
 }
 
 func TestCompile_NotesWhatIsNotEnforced(t *testing.T) {
@@ -363,9 +355,8 @@ func BenchmarkCompileAndDefine(b *testing.B) {
 	})
 	for _, d := range schema.Dialects() {
 		b.Run("first-"+string(d), func(b *testing.B) {
-			c := compile(b, declared)
-			for b.Loop() {
-				definition(b, c.WithDescription("d"), d)
+			for b.Loop() { // a definition is built once for each schema
+				definition(b, compile(b, declared), d)
 			}
 		})
 	}
