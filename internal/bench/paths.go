@@ -197,21 +197,21 @@ func echo(ctx context.Context, b *Bench) (float64, string, error) {
 
 const floodScript = "head -c 100000000 /dev/zero | tr '\\0' x | fold -w 99"
 
-func flood(ctx context.Context, b *Bench) (float64, string, error) {
-	bare := func() error {
-		cmd := exec.CommandContext(ctx, "bash", "-c", floodScript)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return err
-		}
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		if _, err := io.Copy(io.Discard, out); err != nil {
-			return err
-		}
-		return cmd.Wait()
+// drain runs a program and throws away what it prints.
+func drain(cmd *exec.Cmd) error {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
 	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, out)
+	return errors.Join(err, cmd.Wait())
+}
+
+func flood(ctx context.Context, b *Bench) (float64, string, error) {
+	bare := func() error { return drain(exec.CommandContext(ctx, "bash", "-c", floodScript)) }
 	v, detail, err := ratio(3, func() error { return b.command(ctx, floodScript) }, bare)
 	if err != nil {
 		return 0, "", err

@@ -261,20 +261,7 @@ func scriptFlood(ctx context.Context, b *Bench) (float64, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	bare := func() error {
-		cmd := exec.CommandContext(ctx, python, "-c", floodLines)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return err
-		}
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		if _, err := io.Copy(io.Discard, out); err != nil {
-			return err
-		}
-		return cmd.Wait()
-	}
+	bare := func() error { return drain(exec.CommandContext(ctx, python, "-c", floodLines)) }
 	v, detail, err := ratio(1, func() error { _, err := b.script(ctx, floodLines); return err }, bare)
 	if err != nil {
 		return 0, "", err

@@ -219,24 +219,6 @@ func (c *Collector) Close() error {
 	return c.spillErr
 }
 
-// tailOnly reports whether text still to come can be seen in the tail only: the head and the spill have all they take.
-func (c *Collector) tailOnly() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.units(c.total) > int64(c.opts.Limit) && (c.spillDone || c.opts.Spill == nil)
-}
-
-// skip counts whole lines that are too far from the end to be in the tail. The tail begins anew behind them.
-func (c *Collector) skip(lines []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.total.Bytes += int64(len(lines))
-	c.total.Chars += int64(chars(lines))
-	c.total.Lines += int64(bytes.Count(lines, newline))
-	c.last = '\n'
-	c.tail.buf, c.tail.next = c.tail.buf[:0], 0
-}
-
 // Flush is there so that a Collector can end a chain of filters.
 func (c *Collector) Flush() error { return nil }
 

@@ -22,35 +22,22 @@ type FilterOptions struct {
 type Filter struct {
 	decode io.WriteCloser
 	strip  *ansi.Writer
-	redact stage
+	redact *redact.Writer
 }
 
 // NewFilter returns a Filter in front of dst, which gets valid UTF-8. Most often dst is a Collector, or an
 // io.MultiWriter of one and whoever watches.
 func NewFilter(dst io.Writer, opts FilterOptions) (*Filter, error) {
-	return newFilter(opts.redactor(dst), opts)
-}
-
-func newFilter(last stage, opts FilterOptions) (*Filter, error) {
+	mode := redact.ModeAll
+	if opts.KnownOnly {
+		mode = redact.ModeKnown
+	}
+	last := opts.Redactor.NewWriter(dst, mode)
 	f := &Filter{redact: last, strip: ansi.NewWriter(last)}
 	f.strip.DropControls = opts.DropControls
 	var err error
 	f.decode, err = NewDecoder(f.strip, opts.Encoding)
 	return f, err
-}
-
-func (opts FilterOptions) redactor(dst io.Writer) *redact.Writer {
-	mode := redact.ModeAll
-	if opts.KnownOnly {
-		mode = redact.ModeKnown
-	}
-	return opts.Redactor.NewWriter(dst, mode)
-}
-
-// stage is one link of the chain.
-type stage interface {
-	io.WriteCloser
-	Flush() error
 }
 
 // Write filters p. Errors are those of dst.

@@ -139,15 +139,4 @@ func BenchmarkPipe(b *testing.B) {
 			f.Close()
 		}
 	})
-	b.Run("output", func(b *testing.B) {
-		b.SetBytes(total)
-		for b.Loop() {
-			o, err := textcap.NewOutput(textcap.FilterOptions{}, textcap.CollectorOptions{Spill: func() (io.WriteCloser, error) { return nopCloser{io.Discard}, nil }})
-			if err != nil {
-				b.Fatal(err)
-			}
-			run(b, o)
-			o.Close()
-		}
-	})
 }

@@ -150,7 +150,7 @@ func (p *parser) rest(first map[string]any) error {
 			if err != nil {
 				return err
 			}
-			if !same(first, v) {
+			if !identical(first, v) {
 				p.pos = at
 				return p.syntax("a second, different object follows the first; send one object per call")
 			}
@@ -159,40 +159,6 @@ func (p *parser) rest(first map[string]any) error {
 			return p.syntax("unexpected text after the object")
 		}
 	}
-}
-
-// same compares two decoded values; numbers must be written alike.
-func same(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for k, v := range a {
-			w, has := b[k]
-			if !has || !same(v, w) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !same(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b
 }
 
 func syntaxRefusal(problem string) *Invalid {

@@ -2,6 +2,7 @@ package arguments
 
 import (
 	"encoding/json"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -138,15 +139,24 @@ func listed(n *schema.Node, v any) bool {
 
 // equal compares as JSON Schema does: numbers by value.
 func equal(a, b any) bool {
-	switch a := a.(type) {
-	case json.Number:
-		b, ok := b.(json.Number)
-		if !ok || a == b {
-			return ok
-		}
+	return alike(a, b, func(a, b json.Number) bool {
 		x, ok1 := schema.ParseNumber(string(a))
 		y, ok2 := schema.ParseNumber(string(b))
 		return ok1 && ok2 && x.Cmp(y) == 0
+	})
+}
+
+// identical compares what a model wrote twice: numbers must be written alike.
+func identical(a, b any) bool {
+	return alike(a, b, func(json.Number, json.Number) bool { return false })
+}
+
+// alike compares two decoded values. numbers judges two that are written differently.
+func alike(a, b any, numbers func(a, b json.Number) bool) bool {
+	switch a := a.(type) {
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && (a == b || numbers(a, b))
 	case map[string]any:
 		b, ok := b.(map[string]any)
 		if !ok || len(a) != len(b) {
@@ -154,22 +164,14 @@ func equal(a, b any) bool {
 		}
 		for k, e := range a {
 			f, has := b[k]
-			if !has || !equal(e, f) {
+			if !has || !alike(e, f, numbers) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		b, ok := b.([]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !equal(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(a, b, func(x, y any) bool { return alike(x, y, numbers) })
 	}
 	switch b.(type) {
 	case map[string]any, []any, json.Number:
