@@ -46,8 +46,10 @@ type written struct {
 	created  bool
 }
 
-// lint checks what was written. It comes after the write and changes nothing about it.
+// lint checks what was written. It comes after the write and changes nothing about it, so whoever edits the files next doesn't wait
+// for it.
 func (w *work) lint(files []written) *lintResult {
+	w.turns.Release()
 	if w.config.Terminal.Lint == lintOff || len(files) == 0 {
 		return nil
 	}

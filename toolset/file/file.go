@@ -30,6 +30,7 @@ type work struct {
 	guard  *guard.Guard
 	dir    environment.Path // where relative paths start
 	book   *memory.Book
+	turns  *memory.Turns // of the paths that the call edits
 }
 
 // begin opens the place of a call.

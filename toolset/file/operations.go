@@ -25,7 +25,7 @@ type step struct {
 // patch is mode patch: every operation is checked and computed before the first is done, and all are done or none.
 func (w *work) patch(a patchArgs) (any, error) {
 	var res *patchResult
-	err := twice(w.ctx, func() error {
+	err := w.inTurn(w.named(a.ops), func() error {
 		steps, err := w.plan(a.ops)
 		if err != nil {
 			return err
@@ -37,6 +37,19 @@ func (w *work) patch(a patchArgs) (any, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// named are the paths of the operations, as far as they can be resolved; plan tells of those that can't.
+func (w *work) named(ops []v4a.Operation) []environment.Path {
+	var out []environment.Path
+	for _, o := range ops {
+		for _, p := range o.Paths() {
+			if t, err := w.resolve(p); err == nil {
+				out = append(out, t.path)
+			}
+		}
+	}
+	return out
 }
 
 // invalid is an operation that can't be done; nothing has been by then.

@@ -3,8 +3,10 @@
 package file_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -176,4 +178,34 @@ func TestPatch_V4AHintsAndOrder_V4A2_V4A4(t *testing.T) {
 		}
 		h.holds("f", c.want)
 	}
+}
+
+func TestPatch_EditsOfOneFileAtOnceAllTakePlace(t *testing.T) { // WRI-5, XR-5
+	h := here(t)
+	const edits = 24
+	var before, after strings.Builder
+	for i := range edits {
+		fmt.Fprintf(&before, "key %d is old\n", i)
+		fmt.Fprintf(&after, "key %d is new\n", i)
+	}
+	h.put("a.txt", before.String())
+	var all sync.WaitGroup
+	results := make([]res, edits)
+	for i := range edits {
+		all.Go(func() {
+			was, is := fmt.Sprintf("key %d is old", i), fmt.Sprintf("key %d is new", i)
+			args := m{"path": "a.txt", "old_string": was, "new_string": is}
+			if i%2 == 1 {
+				args = m{"mode": "patch", "patch": "*** Update File: ./a.txt\n-" + was + "\n+" + is}
+			}
+			results[i] = h.as(fmt.Sprint("task", i%3), h.caller).do("patch", args)
+		})
+	}
+	all.Wait()
+	for i, r := range results {
+		if r.Error != "" {
+			t.Errorf("edit %d: %s", i, r.Error)
+		}
+	}
+	h.holds("a.txt", after.String())
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/tool"
 	"github.com/hermes-runtime/hermes/toolset/file/diff"
 	"github.com/hermes-runtime/hermes/toolset/file/match"
@@ -32,7 +33,7 @@ func (w *work) replaceText(a patchArgs) (any, error) {
 		return nil, refuse("old_string and new_string are identical but for their line breaks, which the file decides: there is nothing to change")
 	}
 	var res *patchResult
-	err = twice(w.ctx, func() error {
+	err = w.inTurn([]environment.Path{t.path}, func() error {
 		var err error
 		res, err = w.replaceOnce(t, req)
 		return err

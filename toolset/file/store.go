@@ -2,7 +2,6 @@ package file
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -172,10 +171,16 @@ func ownAnswer(content string) error {
 	return nil
 }
 
-// twice does an edit again once if the file changed in between.
-func twice(ctx context.Context, edit func() error) error {
-	err := edit()
-	if errors.Is(err, environment.ErrChanged) && ctx.Err() == nil {
+// inTurn does an edit of the paths when no other call edits one of them, and again once if a file changed in between all the same.
+func (w *work) inTurn(paths []environment.Path, edit func() error) error {
+	turns, err := w.book.Take(w.ctx, paths...)
+	if err != nil {
+		return err
+	}
+	w.turns = turns
+	defer turns.Release()
+	err = edit()
+	if errors.Is(err, environment.ErrChanged) && w.ctx.Err() == nil {
 		err = edit()
 	}
 	return err

@@ -131,7 +131,7 @@ func write(ctx context.Context, c *tool.Call) (*writeResult, error) {
 		return nil, err
 	}
 	var res *writeResult
-	err = twice(ctx, func() error {
+	err = w.inTurn([]environment.Path{t.path}, func() error {
 		var err error
 		res, err = w.write(t, a.Content)
 		return err

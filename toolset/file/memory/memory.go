@@ -97,10 +97,13 @@ type shared struct {
 	clock   uint64 // counts reads and writes
 	writes  bounded[string, writing]
 	indexes bounded[string, *Index]
+	turns   map[string]*turn // of paths that are being edited
 }
 
 func newShared() *shared {
-	return &shared{writes: newBounded[string, writing](maxStamps), indexes: newBounded[string, *Index](maxIndexes)}
+	return &shared{
+		writes: newBounded[string, writing](maxStamps), indexes: newBounded[string, *Index](maxIndexes), turns: map[string]*turn{},
+	}
 }
 
 func (s *shared) tick() uint64 {
