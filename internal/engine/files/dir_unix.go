@@ -104,7 +104,13 @@ func (d *dir) open(name string, flag int) (*os.File, environment.FileInfo, error
 		unix.Close(fd)
 		return nil, info, err
 	}
-	return os.NewFile(uintptr(fd), childOf(d.path, name)), info, nil
+	file := os.NewFile(uintptr(fd), childOf(d.path, name))
+	if info.Size == 0 && info.Mode.IsRegular() && flag == os.O_RDONLY {
+		// The kernel has files that look regular and empty and wait for what isn't written yet, such as /proc/kmsg. Set behind the
+		// poller's back, so that a read with nothing to give fails instead of waiting in it.
+		_ = unix.SetNonblock(fd, true)
+	}
+	return file, info, nil
 }
 
 // create makes a new file that only its owner can open.

@@ -225,3 +225,32 @@ func TestErrors_NoPermissionIsItsOwnError(t *testing.T) { // FIL-5
 		}
 	}
 }
+
+func TestRead_WhatLooksEmptyIsNotWaitedFor(t *testing.T) { // GRD devices, FIL-5
+	p := newPlace(t)
+	for name, waits := range map[string]bool{"empty": false, "full": true} {
+		content := ""
+		if waits {
+			content = "x" // has a size: the kernel's files that wait have none
+		}
+		if err := os.WriteFile(string(p.path(name)), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := p.Open(context.Background(), p.path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		raw, err := f.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var flags int
+		if err := raw.Control(func(fd uintptr) { flags, err = unix.FcntlInt(fd, unix.F_GETFL, 0) }); err != nil {
+			t.Fatal(err)
+		}
+		if blocking := flags&unix.O_NONBLOCK == 0; err != nil || blocking != waits {
+			t.Errorf("%s: blocks %v, %v", name, blocking, err)
+		}
+	}
+}

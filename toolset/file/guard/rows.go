@@ -36,7 +36,9 @@ var rows = []row{
 		"/dev/zero", "/dev/random", "/dev/urandom", "/dev/full", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/console",
 		"/dev/fd/[0-2]", "/proc/*/fd/[0-2]", "/proc/*/environ", "/proc/*/cmdline", "/proc/*/maps", "/proc/*/mem",
 		"/proc/*/task/*/fd/[0-2]", "/proc/*/task/*/environ", "/proc/*/task/*/cmdline", "/proc/*/task/*/maps", "/proc/*/task/*/mem",
+		"/proc/kmsg", // reading it waits for the kernel, and takes from its log what others were to read
 	}},
+	{at: anywhere, read: true, write: true, why: deviceWhy, patterns: []string{"trace_pipe"}},
 	{at: hermes, read: true, write: true, why: secretWhy, patterns: []string{
 		"auth.json", ".env", "mcp-tokens/", "pairing/", ".anthropic_oauth.json", "skills/.hub/", "cache/bws_cache.json",
 		"jobs/*/job.json", "state/", "gateway/",
