@@ -58,12 +58,19 @@ func (x *run) report(e end) *Report {
 		x.interrupted(rep, e.cause)
 	}
 	if n := len(e.res.Left); n > 0 {
-		x.warn(fmt.Sprintf("%d processes that the script had left running were ended with it; what is to stay belongs into terminal with background=true.", n))
+		x.warn(fmt.Sprintf("%s left running by the script ended with it; what is to stay belongs into terminal with background=true.", processes(n)))
 	}
 	if n := len(e.res.Survivors); n > 0 {
-		x.warn(fmt.Sprintf("%d processes of the script could not be ended.", n))
+		x.warn(fmt.Sprintf("%s of the script could not be ended.", processes(n)))
 	}
 	return rep
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
 }
 
 // ended takes over how the child itself ended.

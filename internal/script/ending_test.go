@@ -134,6 +134,7 @@ func TestEnding_TracebacksSpeakOfTheScript(t *testing.T) { // XH-1
 		"exception": {"x = 1\n\ndef f():\n    return x / 0\n\nf()", []string{`File "script.py", line 6, in <module>`, `File "script.py", line 4, in f`, "    return x / 0", "ZeroDivisionError"}},
 		"syntax":    {"x = 1\nprint((1)\ny = 2 +", []string{`File "script.py", line 2`, "    print((1)", "^", "SyntaxError"}},
 		"fenced":    {"```python\nx = 1\n1/0\n```", []string{`File "script.py", line 3`, "    1/0"}},
+		"tildes":    {"\n~~~py\nx = 1\n1/0\n~~~\n", []string{`File "script.py", line 4`, "    1/0"}},
 		"check":     {"from hermes_tools import terminal, check\ncheck(terminal('x'))", []string{`line 2, in <module>`, "check(terminal('x'))", "HermesToolError: it broke"}},
 		"thread":    {"import threading\nfrom hermes_tools import *\nraise_errors()\nt = threading.Thread(target=lambda: terminal('x'))\nt.start(); t.join(); 1/0", []string{`File "script.py", line 4, in <lambda>`}},
 		"coroutine": {"import asyncio\nfrom hermes_tools import *\nraise_errors()\nasync def main():\n    await aio.terminal('x')\nasyncio.run(main())", []string{`File "script.py", line 5, in main`, "await aio.terminal('x')"}},
@@ -157,6 +158,15 @@ func TestEnding_TracebacksSpeakOfTheScript(t *testing.T) { // XH-1
 	}
 }
 
+func TestEnding_ExceptionsNameNoStagingPath(t *testing.T) { // XH-1
+	t.Parallel()
+	f := newFixture(t)
+	rep := f.run("import os\nos.unlink(os.path.join(os.path.dirname(__file__), 'hermes_tools.py/'))")
+	if !strings.Contains(rep.Error, "'hermes_tools.py/'") || strings.Contains(rep.Error+rep.Output, f.home) {
+		t.Errorf("%s\n%s", rep.Error, rep.Output)
+	}
+}
+
 func TestEnding_Hints(t *testing.T) { // XH-3, XM-7
 	t.Parallel()
 	f := newFixture(t)
@@ -177,6 +187,8 @@ func TestEnding_Hints(t *testing.T) { // XH-3, XM-7
 		"input()":                                "no stdin",
 		"import asyncio\nawait asyncio.sleep(1)": "asyncio.run(main())",
 		"import asyncio\nasync def f(): asyncio.run(g())\nasync def g(): pass\nasyncio.run(f())": "asyncio.run(main())",
+		"raise OSError(27, 'File too large')":                                                    "limits.file_size_mb", // Python's form of SIGXFSZ
+		"raise RuntimeError(\"can't start new thread\")":                                         "limits.processes",
 		"raise MemoryError":     "limits.memory_mb",
 		"import os\nos.abort()": "native extension",
 		"open('/nowhere/x')":    "",

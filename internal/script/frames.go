@@ -11,6 +11,7 @@ type frames struct {
 	dst     io.Writer
 	dir     []byte // the staging directory
 	script  []byte // the script's path
+	module  []byte // the stub's path
 	stub    []byte // start of the line of a frame of the stub
 	held    []byte
 	dropped bool // inside a frame of the stub
@@ -21,7 +22,10 @@ type frames struct {
 const heldMax = 8 << 10
 
 func newFrames(dst io.Writer, dir string) *frames {
-	return &frames{dst: dst, dir: []byte(dir), script: []byte(dir + "/" + scriptName), stub: []byte(`File "` + dir + "/" + stubName + `"`)}
+	return &frames{
+		dst: dst, dir: []byte(dir), script: []byte(dir + "/" + scriptName), module: []byte(dir + "/" + stubName),
+		stub: []byte(`File "` + dir + "/" + stubName + `"`),
+	}
 }
 
 func (f *frames) Write(p []byte) (int, error) {
@@ -80,7 +84,8 @@ func (f *frames) lines(p []byte) error {
 			f.indent = indent
 			continue
 		}
-		out = append(out, bytes.ReplaceAll(line, f.script, []byte(scriptName))...)
+		line = bytes.ReplaceAll(line, f.script, []byte(scriptName))
+		out = append(out, bytes.ReplaceAll(line, f.module, []byte(stubName))...) // where an exception names it
 	}
 	if len(out) == 0 {
 		return nil

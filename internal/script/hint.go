@@ -245,12 +245,12 @@ func hintMemory(f failure) string {
 		return fmt.Sprintf("The limit is%s; it is set by %s.limits.%s in the configuration.", value, Section, name)
 	case f.is("MemoryError"), f.res.Reason == environment.Signaled && f.res.Signal == "SIGKILL":
 		return fmt.Sprintf("Memory may have run out: the limit is %d MB (%s.limits.memory_mb). Work on less at a time.", l.MemoryMB, Section)
-	case f.res.Reason == environment.Signaled && f.res.Signal == "SIGXFSZ":
+	case f.res.Reason == environment.Signaled && f.res.Signal == "SIGXFSZ", strings.Contains(f.exception, "File too large"): // Python ignores the signal
 		return fmt.Sprintf("A file grew beyond %d MB (%s.limits.file_size_mb).", l.FileSizeMB, Section)
 	case strings.Contains(f.exception, "Too many open files"):
 		return fmt.Sprintf("At most %d files may be open (%s.limits.open_files).", l.OpenFiles, Section)
-	case f.is("BlockingIOError") && strings.Contains(f.exception, "Resource temporarily unavailable"):
-		return fmt.Sprintf("At most %d processes may run (%s.limits.processes).", l.Processes, Section)
+	case f.is("BlockingIOError") && strings.Contains(f.exception, "Resource temporarily unavailable"), strings.Contains(f.exception, "can't start new thread"):
+		return fmt.Sprintf("At most %d processes and threads may run (%s.limits.processes).", l.Processes, Section)
 	}
 	return ""
 }

@@ -204,6 +204,21 @@ func TestLimits_Stdout(t *testing.T) { // XO-2, XC-5
 	}
 }
 
+func TestLimits_LinesLeftOutAreNeverLessThanOne(t *testing.T) { // XO-2
+	t.Parallel()
+	f := newFixture(t)
+	for code, want := range map[string]string{
+		"print('x' * 50001, end='')": "[1 bytes, 1 lines left out; ",
+		"print('x' * 60000)":         "[10001 bytes, 1 lines left out; ",
+		"print('x' * 19999 + '\\n' + 'y' * 300 + '\\n' + 'z' * 30000, end='')": "[301 bytes, 1 lines left out; ",
+	} {
+		if rep := f.run(code); !strings.Contains(rep.Output, want) {
+			_, note, _ := strings.Cut(rep.Output, "[output truncated at 50KB]\n")
+			t.Errorf("%s: %.80q", code, note)
+		}
+	}
+}
+
 func TestLimits_LongOutputIsCountedExactlyInConstantMemory(t *testing.T) { // XO-5, XO-3
 	t.Parallel()
 	f := newFixture(t)

@@ -34,6 +34,9 @@ func Unfence(code string) string {
 	}
 	open := strings.TrimSpace(lines[first])
 	tick := strings.TrimLeft(open, "`")
+	if tick == open {
+		tick = strings.TrimLeft(open, "~")
+	}
 	fence := open[:len(open)-len(tick)]
 	if len(fence) < 3 || first == last || strings.TrimSpace(lines[last]) != fence || strings.ContainsAny(tick, " `(=\"'") {
 		return code
