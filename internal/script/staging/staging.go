@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +27,8 @@ const (
 	// maxRun is the longest path of a run's directory below which sockets fit: the run's own, and those that programs make in its
 	// TMPDIR (Python's multiprocessing adds up to 40 bytes). Sockets have 108 bytes on Linux, 104 on macOS.
 	maxRun = 56
+	// maxTemp is the longest temp directory whose directories of runs stay within that: hx, up to ten digits, a run's number.
+	maxTemp = maxRun - len("/hx0123456789/0000000")
 	// lockTry is how long a lock of somebody else is waited for: it is free or it isn't.
 	lockTry = 5 * time.Millisecond
 )
@@ -34,7 +37,7 @@ const (
 type Options struct {
 	Runtime string // the user's runtime directory (XDG_RUNTIME_DIR), "" = none
 	Home    string // HERMES_HOME
-	Temp    string // shared temp directory, for sockets that fit nowhere else; "" = the system's
+	Temp    string // shared temp directory, for what fits or can be written nowhere else; "" = the system's
 }
 
 // Area is the process's own part. The zero value isn't usable; call New.
@@ -61,15 +64,14 @@ type Dir struct {
 func New(o Options) *Area {
 	if o.Temp == "" {
 		o.Temp = os.TempDir()
-		if _, err := os.Stat(o.Temp); err != nil {
-			o.Temp = lastTemp
-		}
 	}
 	return &Area{o: o}
 }
 
-// lastTemp is where the system keeps what is temporary if TMPDIR names nothing that is there.
-const lastTemp = "/tmp"
+// lastTemps are where the system keeps what is temporary, for a TMPDIR that isn't there, can't be written or is too long.
+var lastTemps = []string{"/tmp", "/var/tmp"}
+
+func (a *Area) temps() []string { return append([]string{filepath.Clean(a.o.Temp)}, lastTemps...) }
 
 // Make makes the directory of one run.
 func (a *Area) Make() (*Dir, error) {
@@ -167,7 +169,7 @@ func (a *Area) open() error {
 			errs = append(errs, err)
 			continue
 		}
-		sweep(base, a.o.Temp)
+		sweep(base, a.temps())
 		dir, lock, err := own(base)
 		if err != nil {
 			errs = append(errs, err)
@@ -189,6 +191,9 @@ func (a *Area) bases() []string {
 	}
 	if a.o.Home != "" {
 		out = append(out, filepath.Join(a.o.Home, "run"))
+	}
+	for _, temp := range a.temps() { // a home that can't be written; private refuses a directory that somebody else made
+		out = append(out, filepath.Join(temp, fmt.Sprintf("hermes-run-%d", os.Getuid())))
 	}
 	return out
 }
@@ -249,12 +254,21 @@ func (a *Area) openShort() error {
 			return nil
 		}
 	}
-	dir, err := os.MkdirTemp(a.o.Temp, "hx")
-	if err != nil {
-		return fmt.Errorf("make a short directory for sockets: %w", err)
+	var errs []error
+	for _, temp := range a.temps() {
+		if len(temp) > maxTemp {
+			errs = append(errs, fmt.Errorf("%s is too long", temp))
+			continue
+		}
+		dir, err := os.MkdirTemp(temp, "hx")
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		a.short = dir
+		return a.noteShort()
 	}
-	a.short = dir
-	return a.noteShort()
+	return fmt.Errorf("make a short directory for sockets: %w", errors.Join(errs...))
 }
 
 func (a *Area) noteShort() error {
@@ -268,7 +282,7 @@ func (a *Area) noteShort() error {
 }
 
 // sweep removes the parts of owners that are gone, best effort: what can't be removed now is tried again by the next process.
-func sweep(base, temp string) {
+func sweep(base string, temps []string) {
 	entries, err := os.ReadDir(base)
 	if err != nil {
 		return
@@ -287,7 +301,7 @@ func sweep(base, temp string) {
 			short = strings.TrimSuffix(short, "\n")
 			// The list lies where the dead process's scripts could write: only what names the same owner is believed.
 			owner, err := os.ReadFile(filepath.Join(short, ownerName))
-			if err == nil && string(owner) == dir && filepath.Dir(short) == filepath.Clean(temp) && mine(short) {
+			if err == nil && string(owner) == dir && slices.Contains(temps, filepath.Dir(short)) && mine(short) {
 				removeAll(short) //nolint:errcheck // best effort
 			}
 		}

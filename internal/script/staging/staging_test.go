@@ -102,6 +102,38 @@ func TestDir_SocketsFitWhateverThePath(t *testing.T) { // XS-2
 	}
 }
 
+func TestDir_IsMadeWhateverTMPDIRAndHomeAre(t *testing.T) { // XS-2, XI-3
+	nowhere := filepath.Join(shortDir(t), "file")
+	if err := os.WriteFile(nowhere, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := filepath.Join(t.TempDir(), strings.Repeat("l", 150))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]Options{
+		"long TMPDIR":                {Home: filepath.Join(long, "home"), Temp: long},
+		"TMPDIR that isn't there":    {Home: long, Temp: filepath.Join(nowhere, "tmp")},
+		"home that can't be written": {Home: filepath.Join(nowhere, "home"), Temp: shortDir(t)},
+		"neither":                    {Home: filepath.Join(nowhere, "home"), Temp: nowhere},
+	} {
+		a := area(t, o)
+		d := make1(t, a)
+		if len(d.Socket) >= 100 || len(d.Temp)+40 >= 104 {
+			t.Errorf("%s: socket %s, temp %s", name, d.Socket, d.Temp)
+		}
+		dir, short := a.dir, a.short
+		if err := a.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, p := range []string{dir, short, d.Path} {
+			if _, err := os.Stat(p); p != "" && err == nil {
+				t.Errorf("%s: %s is left", name, p)
+			}
+		}
+	}
+}
+
 func TestArea_SweepsWhatTheDeadLeftAndNothingElse(t *testing.T) { // XS-1
 	home := filepath.Join(t.TempDir(), strings.Repeat("long/", 20))
 	temp := shortDir(t)
