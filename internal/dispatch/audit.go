@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/internal/textcap"
 )
 
@@ -104,7 +105,7 @@ func (w *lineWriter) key(k string) {
 func (w *lineWriter) text(k, v string) {
 	if v != "" {
 		w.key(k)
-		w.dst = appendString(w.dst, v)
+		w.dst = schema.AppendText(w.dst, v)
 	}
 }
 
@@ -125,7 +126,7 @@ func (w *lineWriter) hooks(notes []hook.Note) {
 			w.dst = append(w.dst, ',')
 		}
 		w.dst = append(w.dst, `{"hook":`...)
-		w.dst = appendString(w.dst, n.Hook)
+		w.dst = schema.AppendText(w.dst, n.Hook)
 		w.text("action", n.Action)
 		if n.Changed {
 			w.dst = append(w.dst, `,"changed":true`...)

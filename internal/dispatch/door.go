@@ -118,6 +118,8 @@ func New(p Parts) *Door {
 	}
 }
 
+const hexDigits = "0123456789abcdef"
+
 func (d *Door) newID() string {
 	var b [32]byte
 	out := append(b[:0], d.idPrefix...)

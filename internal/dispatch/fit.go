@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/internal/textcap"
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -57,7 +58,7 @@ func (t fitter) fit(ctx context.Context, text string, budget int) (string, *tool
 			continue
 		}
 		short, spill := t.shorten(ctx, m.key, whole)
-		out := text[:m.start] + string(appendString(nil, short)) + text[m.end:]
+		out := text[:m.start] + string(schema.AppendText(nil, short)) + text[m.end:]
 		return withMembers(out, map[string]any{"spilled": spill}), spill
 	}
 	short, spill := t.shorten(ctx, "", text)

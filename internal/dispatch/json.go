@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
 )
 
 var encoders = sync.Pool{New: func() any {
@@ -70,46 +71,6 @@ func encode(v any) (string, error) {
 func isContainer(s string) bool {
 	t := strings.TrimLeft(s, " \t\r\n")
 	return t != "" && (t[0] == '{' || t[0] == '[') && json.Valid([]byte(s))
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendString appends s as a JSON string.
-func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[start:i]...), "\uFFFD"...)
-				start = i + 1
-			}
-			i += size
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		i++
-		start = i
-	}
-	return append(append(dst, s[start:]...), '"')
 }
 
 // member is one key of a JSON object, as it stands in the text.
@@ -219,7 +180,7 @@ func saysError(text string) (string, bool) {
 // errorObject is the JSON of an object whose first member is error.
 func errorObject(message string, more map[string]any) string {
 	b := append(make([]byte, 0, len(message)+64), `{"error":`...)
-	b = appendString(b, message)
+	b = schema.AppendText(b, message)
 	b = append(b, '}')
 	return withMembers(string(b), more)
 }

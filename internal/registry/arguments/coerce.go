@@ -139,7 +139,7 @@ func (c *coercer) typed(n *schema.Node, v any) any {
 			continue
 		}
 		if out, ok := c.convert(to, n, v); ok && c.fits(n, out) {
-			c.did(kindOf(v) + " to " + strings.TrimPrefix(strings.TrimPrefix(kindOf(out), "a "), "an "))
+			c.did(schema.KindOf(v) + " to " + strings.TrimPrefix(strings.TrimPrefix(schema.KindOf(out), "a "), "an "))
 			return out
 		}
 	}

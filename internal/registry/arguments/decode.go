@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
 )
 
 // Limits bounds what Decode takes. The zero value is ready to use.
@@ -102,7 +104,7 @@ func (p *parser) document(unwrap bool) (map[string]any, error) {
 			return p.unwrap(v.(string))
 		}
 	}
-	return nil, syntaxRefusal(fmt.Sprintf("the arguments must be one JSON object, got %s: %s", kindOf(v), cut(p.text[start:], maxPreview)))
+	return nil, syntaxRefusal(fmt.Sprintf("the arguments must be one JSON object, got %s: %s", schema.KindOf(v), cut(p.text[start:], maxPreview)))
 }
 
 func (p *parser) unwrap(s string) (map[string]any, error) {
@@ -193,22 +195,4 @@ func around(text string, pos int) string {
 		to += size
 	}
 	return text[from:to]
-}
-
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case json.Number:
-		return "a number"
-	case []any:
-		return "an array"
-	case map[string]any:
-		return "an object"
-	}
-	return fmt.Sprintf("%T", v)
 }

@@ -28,7 +28,7 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 		}
 		return append(b, "false"...), nil
 	case string:
-		return appendText(b, v), nil
+		return AppendText(b, v), nil
 	case json.Number:
 		if jsonNumberSyntax(string(v)) {
 			return append(b, v...), nil
@@ -67,7 +67,7 @@ func appendObject(b []byte, m map[string]any) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendText(b, k), ':')
+		b = append(AppendText(b, k), ':')
 		var err error
 		if b, err = appendJSON(b, m[k]); err != nil {
 			return nil, err
@@ -90,9 +90,9 @@ func appendList(b []byte, list []any) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// appendText quotes a string. Beside what JSON demands it escapes the two line ends that JavaScript knows and replaces invalid UTF-8, as the standard
+// AppendText appends s to b as a JSON string. Beside what JSON demands it escapes the two line ends that JavaScript knows and replaces invalid UTF-8, as the standard
 // encoder does.
-func appendText(b []byte, s string) []byte {
+func AppendText(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	from := 0

@@ -47,7 +47,7 @@ func (d *mender) mendRoot(v any) (map[string]any, error) {
 		}
 		return rootObject(m)
 	}
-	return nil, &FieldError{path, fmt.Sprintf("want a JSON Schema whose root is an object, got %s", kindOf(v))}
+	return nil, &FieldError{path, fmt.Sprintf("want a JSON Schema whose root is an object, got %s", KindOf(v))}
 }
 
 // rootObject makes sure that the root describes an object.
@@ -113,7 +113,7 @@ func (d *mender) mend(v any, path string, depth int) (out any, required bool, er
 	case map[string]any:
 		return d.mendObject(v, path, depth)
 	}
-	return nil, false, &FieldError{path, fmt.Sprintf("want a schema, got %s", kindOf(v))}
+	return nil, false, &FieldError{path, fmt.Sprintf("want a schema, got %s", KindOf(v))}
 }
 
 func (d *mender) mendObject(in map[string]any, path string, depth int) (map[string]any, bool, error) {
@@ -188,7 +188,7 @@ func (d *mender) mendMap(parent map[string]any, kw, at string, depth int) (any, 
 		if list, isList := parent[kw].([]any); isList && len(list) == 0 {
 			return map[string]any{}, nil
 		}
-		return nil, &FieldError{at, fmt.Sprintf("want an object of schemas, got %s", kindOf(parent[kw]))}
+		return nil, &FieldError{at, fmt.Sprintf("want an object of schemas, got %s", KindOf(parent[kw]))}
 	}
 	out := make(map[string]any, len(in))
 	var lifted []any
@@ -222,7 +222,7 @@ func (d *mender) mendList(v any, at string, depth int) (any, error) {
 	}
 	in, ok := v.([]any)
 	if !ok {
-		return nil, &FieldError{at, fmt.Sprintf("want a list of schemas, got %s", kindOf(v))}
+		return nil, &FieldError{at, fmt.Sprintf("want a list of schemas, got %s", KindOf(v))}
 	}
 	if len(in) == 0 {
 		return nil, nil
@@ -276,7 +276,8 @@ func (d *mender) mendPattern(m map[string]any, path string) {
 	delete(m, "pattern")
 }
 
-func kindOf(v any) string {
+// KindOf names what a decoded JSON value is, for messages.
+func KindOf(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -287,7 +288,7 @@ func kindOf(v any) string {
 	case json.Number, float64, int:
 		return "a number"
 	case []any:
-		return "a list"
+		return "an array"
 	case map[string]any:
 		return "an object"
 	}

@@ -126,7 +126,7 @@ func mendTypes(v any, at string) (any, error) {
 		}
 		s, ok := e.(string)
 		if !ok {
-			return nil, &FieldError{at, fmt.Sprintf("want a type name, got %s", kindOf(e))}
+			return nil, &FieldError{at, fmt.Sprintf("want a type name, got %s", KindOf(e))}
 		}
 		name, known := typeName(s)
 		if !known {
