@@ -29,6 +29,7 @@ type host struct {
 	manager  *envs.Manager
 	task     string
 	caller   tool.Caller
+	around   func(environment.Environment) environment.Environment // puts something between; nil = nothing
 
 	mu     sync.Mutex
 	places int
@@ -50,7 +51,11 @@ func (h *host) Place(ctx context.Context) (environment.Place, error) {
 	h.mu.Lock()
 	h.places++
 	h.mu.Unlock()
-	return h.manager.Place(ctx, h.task)
+	p, err := h.manager.Place(ctx, h.task)
+	if err == nil && h.around != nil {
+		p.Environment = h.around(p.Environment)
+	}
+	return p, err
 }
 
 // here makes a host whose session works in a directory of its own, with a home beside it.

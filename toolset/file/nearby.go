@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/config"
 )
@@ -109,16 +111,19 @@ func (w *work) as(t target, p environment.Path) string {
 	return string(p)
 }
 
+// begins reports whether a name begins with another that says something: .env and the like have no stem.
+func begins(name, stem string) bool { return len(stem) >= 2 && strings.HasPrefix(name, stem) }
+
 // likeness is how near a name comes to the one that was wanted; 0 = not at all.
 func likeness(have, want string) int {
-	h, l := strings.ToLower(have), strings.ToLower(want)
+	h, l := strings.ToLower(norm.NFC.String(have)), strings.ToLower(norm.NFC.String(want))
 	stem := func(s string) string { return strings.TrimSuffix(s, path.Ext(s)) }
 	switch {
 	case h == l:
 		return 5
 	case stem(h) == stem(l) && stem(h) != "":
 		return 4
-	case len(l) >= 3 && strings.HasPrefix(h, stem(l)), len(h) >= 3 && strings.HasPrefix(l, stem(h)):
+	case begins(h, stem(l)), begins(l, stem(h)):
 		return 3
 	case config.Nearest(want, []string{have}) != "":
 		return 2

@@ -3,11 +3,15 @@
 package file_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hermes-runtime/hermes/environment"
 )
 
 func TestPatch_ReplacesAndShowsTheDiff(t *testing.T) { // §8
@@ -208,4 +212,54 @@ func TestPatch_EditsOfOneFileAtOnceAllTakePlace(t *testing.T) { // WRI-5, XR-5
 		}
 	}
 	h.holds("a.txt", after.String())
+}
+
+// contested is a place in which somebody else changes the file before each of the next replacements.
+type contested struct {
+	environment.Environment
+	left *int
+}
+
+type contestedFiles struct {
+	environment.FS
+	left *int
+}
+
+func (c contested) Files() environment.FS { return contestedFiles{c.Environment.Files(), c.left} }
+
+func (c contestedFiles) Guarded(g environment.Guard) environment.FS {
+	return contestedFiles{c.FS.(environment.Guarder).Guarded(g), c.left}
+}
+
+func (c contestedFiles) Replace(ctx context.Context, p environment.Path, content io.Reader, o environment.ReplaceOptions) (environment.FileInfo, error) {
+	if *c.left > 0 {
+		*c.left--
+		f, err := os.OpenFile(string(p), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return environment.FileInfo{}, err
+		}
+		fmt.Fprintln(f, "theirs") //nolint:errcheck // the test looks at the file
+		f.Close()
+	}
+	return c.FS.Replace(ctx, p, content, o)
+}
+
+func TestPatch_WhatAnotherProcessChangesMeanwhileStays(t *testing.T) { // WRI-6
+	for others, done := range map[int]bool{0: true, 1: true, 3: true, 100: false} {
+		h := here(t)
+		h.put("a.txt", "mine\n")
+		left := others
+		h.around = func(e environment.Environment) environment.Environment { return contested{e, &left} }
+		r := h.do("patch", m{"path": "a.txt", "old_string": "mine", "new_string": "changed"})
+		if r.Success != done {
+			t.Errorf("%d others: %s", others, r.text)
+		}
+		want := "mine\n"
+		if done {
+			want = "changed\n"
+		} else {
+			mention(t, r.Error, "changed since it was read")
+		}
+		h.holds("a.txt", want+strings.Repeat("theirs\n", others-left))
+	}
 }

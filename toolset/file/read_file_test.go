@@ -100,6 +100,14 @@ func TestRead_EmptyDirectoryMissing_RDF4_RDF7_RDF8(t *testing.T) {
 	if r := h.do("read_file", m{"path": "config.go"}); len(r.Similar) == 0 || r.Similar[0] != "deep/down/config.go" {
 		t.Errorf("elsewhere: %s", r.text)
 	}
+	h.put("names/u\u0308ni.txt", "")
+	h.put("names/other.txt", "")
+	if r := h.do("read_file", m{"path": "names/\u00fcni.txt"}); len(r.Similar) != 1 || r.Similar[0] != "names/u\u0308ni.txt" {
+		t.Errorf("the same name in other code points: %s", r.text)
+	}
+	if r := h.do("read_file", m{"path": "names/.config"}); len(r.Similar) != 0 {
+		t.Errorf("a hidden name is like any other: %v", r.Similar)
+	}
 	if r := h.do("read_file", m{"path": "dir/.en"}); strings.Contains(fmt.Sprint(r.Similar), ".env") {
 		t.Errorf("a guarded name was offered: %v", r.Similar)
 	}

@@ -171,7 +171,11 @@ func ownAnswer(content string) error {
 	return nil
 }
 
-// inTurn does an edit of the paths when no other call edits one of them, and again once if a file changed in between all the same.
+// tries is how often an edit is done while other processes change its file in between. Each time one of them got further, so few
+// are enough; a file that never rests is refused.
+const tries = 4
+
+// inTurn does an edit of the paths when no other call edits one of them, and anew if a file changed in between all the same.
 func (w *work) inTurn(paths []environment.Path, edit func() error) error {
 	turns, err := w.book.Take(w.ctx, paths...)
 	if err != nil {
@@ -179,9 +183,10 @@ func (w *work) inTurn(paths []environment.Path, edit func() error) error {
 	}
 	w.turns = turns
 	defer turns.Release()
-	err = edit()
-	if errors.Is(err, environment.ErrChanged) && w.ctx.Err() == nil {
-		err = edit()
+	for range tries {
+		if err = edit(); !errors.Is(err, environment.ErrChanged) || w.ctx.Err() != nil {
+			break
+		}
 	}
 	return err
 }
