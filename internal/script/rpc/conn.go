@@ -182,14 +182,13 @@ func (c *conn) handle(ctx context.Context, cancel context.CancelFunc, req Reques
 	answer := c.answer(ctx, req)
 	<-c.s.places
 	c.s.bulk.Release(req.held)
-	cancelled := ctx.Err() != nil
-	c.mu.Lock()
-	delete(c.open, req.ID)
-	c.mu.Unlock()
-	cancel()
-	if !cancelled {
+	if ctx.Err() == nil {
 		c.write(answer)
 	}
+	c.mu.Lock()
+	delete(c.open, req.ID) // only now may the connection count as idle: the answer is out
+	c.mu.Unlock()
+	cancel()
 	c.settle()
 }
 
@@ -257,6 +256,9 @@ func (c *conn) idle() (time.Time, bool) {
 	return c.idleSince, len(c.open) == 0 && !c.reading && c.greeted && !c.dismissed
 }
 
+// byeWait bounds how long a client that doesn't read may hold its dismissal up.
+const byeWait = time.Second
+
 // dismiss closes an idle connection, saying that nothing further was read from it.
 func (c *conn) dismiss() bool {
 	c.mu.Lock()
@@ -265,8 +267,10 @@ func (c *conn) dismiss() bool {
 		return false
 	}
 	c.dismissed = true
-	c.mu.Unlock()
+	// Written under the lock: whoever reads a request meanwhile finds the connection dismissed, and may close it, only afterwards.
+	_ = c.net.SetWriteDeadline(time.Now().Add(byeWait))
 	c.write(byeFrame())
+	c.mu.Unlock()
 	c.net.Close()
 	c.s.mu.Lock()
 	delete(c.s.conns, c)
