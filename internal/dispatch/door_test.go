@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -740,4 +741,20 @@ func TestRecord_LineIsJSON(t *testing.T) {
 		hooks != "[map[hook:a\"b] map[action:block changed:true error:no\n hook:c]]" {
 		t.Errorf("got %v, hooks %s", got, hooks)
 	}
+}
+
+// A decoded member is what the standard decoder makes of it.
+func FuzzUnquote(f *testing.F) {
+	for _, s := range []string{`"plain"`, `"a\n\t\"\\\/"`, `"\u00fc\ud83d\ude00x"`, `"\ud83d alone \u0041"`, `""`, `"\\"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var want string
+		if !utf8.ValidString(s) || len(s) == 0 || s[0] != '"' || json.Unmarshal([]byte(s), &want) != nil || s[len(s)-1] != '"' {
+			return
+		}
+		if got, ok := unquote(s); !ok || got != want {
+			t.Errorf("%s gave %q, %v; want %q", s, got, ok, want)
+		}
+	})
 }

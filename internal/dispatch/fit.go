@@ -49,12 +49,12 @@ func (t fitter) fit(ctx context.Context, text string, budget int) (string, *tool
 		return text, t.had
 	}
 	for _, m := range byLength(members(text)) {
-		rest := utf8.RuneCountInString(text) - utf8.RuneCountInString(m.value)
+		rest := utf8.RuneCountInString(text[:m.start]) + utf8.RuneCountInString(text[m.end:])
 		if rest+keptHead+keptTail > budget {
 			continue
 		}
-		var whole string
-		if json.Unmarshal([]byte(m.value), &whole) != nil {
+		whole, ok := unquote(m.value)
+		if !ok {
 			continue
 		}
 		short, spill := t.shorten(ctx, m.key, whole)
