@@ -42,7 +42,17 @@ type Options struct {
 	YesTo      []string      // keys of findings that are approved in advance, in every session
 }
 
-// Hooks look at, change or stop calls; see the fields of Hook.
+// Hooks look at, change or stop what passes through the runtime. A Hook has a name, OnError (what it means if PreToolCall fails:
+// Closed, the default, blocks the call, Open lets it pass), and a function for each point that it listens to:
+//
+//	PreToolCall(ctx, HookCall) (HookVerdict, error)              before a call: may block it, have a person asked, or change its arguments
+//	PostToolCall(ctx, HookDone) error                            after it, off its path
+//	TransformToolResult(ctx, HookDone) (string, bool, error)     may put another result in place; true = it does
+//	TransformTerminalOutput(ctx, HookTerminal) (string, bool, error)
+//	PreApprovalRequest, PostApprovalResponse(ctx, HookApproval) error
+//
+// A HookCall has ToolName, Args (JSON), TaskID, SessionID, ToolCallID and TurnID; a HookDone has those and Result, Status,
+// DurationMS, ErrorType and ErrorMessage; a HookVerdict has Action (NoObjection, Ask, Block), Message and Args. See the example.
 type (
 	Hook           = hook.Hook     // a set of functions, one for each point
 	HookCall       = hook.Call     // what PreToolCall is told

@@ -45,6 +45,9 @@ func (a *app) exec() *cobra.Command {
 			if args[0] == "-" {
 				inv.FileName = ""
 			}
+			if c.enabled != nil { // what was chosen is for the script; what runs it is needed all the same
+				c.enabled = append(c.enabled, scriptTool)
+			}
 			s, err := a.begin(cmd.Context(), c, inv)
 			if err != nil {
 				return err

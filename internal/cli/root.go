@@ -146,7 +146,9 @@ func (a *app) root(words ...string) *cobra.Command {
 		Use:   "hermes",
 		Short: "The tool runtime for LLM agents",
 		Long: "Hermes runs the tools of an LLM agent: everything between a model's tool call and the JSON string that goes back to it.\n" +
-			"Results are printed on stdout, everything else on stderr. What belongs to you lies in HERMES_HOME (~/.hermes).",
+			"Results are printed on stdout, everything else on stderr. What belongs to you lies in HERMES_HOME (~/.hermes).\n\n" +
+			"Exit codes: 0 success, 1 the work failed, 2 usage, 3 denied or blocked, 124 timed out, 130 interrupted.\n" +
+			"A call that ran a command is a success whatever the command's own exit code, which stands in the result.",
 		Example:       "  hermes exec examples/hello.py\n  hermes tools call terminal '{\"command\": \"echo hi\"}'",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -288,6 +290,9 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup keeps its meaning
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that went away is a failed write; unlike "ignore", children don't inherit it
 	done := make(chan struct{})
 	go func() {

@@ -222,6 +222,9 @@ func (a *app) toolsCall() *cobra.Command {
 			r := s.Call(cmd.Context(), tool.Request{
 				Name: args[0], Arguments: json.RawMessage(text), Timeout: limit,
 			})
+			if r.Name != args[0] && r.Type != tool.ErrTypeUnknownTool { // a person may have meant something else
+				fmt.Fprintf(a.err, "hermes: %s was taken for %s\n", args[0], r.Name)
+			}
 			if _, err := fmt.Fprintln(a.out, r.JSON); err != nil {
 				return err
 			}

@@ -5,9 +5,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/engine/guard"
+	"github.com/hermes-runtime/hermes/internal/script"
+	"github.com/hermes-runtime/hermes/internal/textcap"
+	"github.com/hermes-runtime/hermes/tool"
 )
 
 // Guard is the hidden role that ends what a runtime leaves behind when it dies. It reads from the pipe that the runtime holds.
@@ -29,8 +35,67 @@ func (r *Runtime) Check(reserved []string) []string {
 	for _, p := range r.Problems() {
 		add(p.Error())
 	}
+	for _, p := range r.checkValues() {
+		add(p)
+	}
 	for _, w := range r.registry.Warnings() {
 		add(w.Key + ": " + w.Text)
+	}
+	return out
+}
+
+// checkValues finds values that only the part which uses them can judge.
+func (r *Runtime) checkValues() []string {
+	var out []string
+	if _, err := r.backend(); err != nil {
+		out = append(out, err.Error())
+	}
+	if zone := r.settings.root.Timezone; zone != "" {
+		if _, err := time.LoadLocation(zone); err != nil {
+			out = append(out, fmt.Sprintf("timezone: %q is no time zone such as Europe/Berlin", zone))
+		}
+	}
+	if name, ok := r.doc.Get("terminal.encoding"); ok {
+		if _, err := textcap.NewDecoder(io.Discard, fmt.Sprint(name)); err != nil {
+			out = append(out, "terminal.encoding: "+err.Error())
+		}
+	}
+	if !r.doc.Has("code_execution.mode") {
+		return out
+	}
+	if c, ok := tool.Lookup[*script.Config](r.services); ok {
+		if mode := strings.ToLower(strings.TrimSpace(c.Mode)); mode != "" && mode != script.ModeProject && mode != script.ModeStrict {
+			out = append(out, fmt.Sprintf("code_execution.mode: %q is neither %s nor %s; %s is used", c.Mode, script.ModeProject, script.ModeStrict, script.ModeProject))
+		}
+	}
+	return out
+}
+
+// checkPython finds the interpreter that scripts get, and says what was passed over on the way. It lays Hermes's own out if it is
+// the one.
+func (r *Runtime) checkPython(ctx context.Context) []Finding {
+	c, ok := tool.Lookup[*script.Config](r.services)
+	if !ok {
+		return nil
+	}
+	found, err := r.scripts.Resolver().Project(ctx, c.Python, r.environ, r.tell)
+	if err != nil {
+		return []Finding{{stateWarn, "python", err.Error()}}
+	}
+	out := []Finding{{stateOK, "python", fmt.Sprintf("scripts run with Python %s at %s: %s", found.Version, found.Path, found.Why)}}
+	for _, passed := range found.Passed {
+		out = append(out, Finding{stateWarn, "python", "passed over: " + passed})
+	}
+	for _, note := range r.scripts.Resolver().Notes() {
+		out = append(out, Finding{stateWarn, "python", note})
+	}
+	var names []string
+	for _, w := range script.WithheldFrom(r.environ, r.place.Passthrough) {
+		names = append(names, w.Name)
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		out = append(out, Finding{stateOK, "python", "scripts don't see (terminal.env_passthrough lets one through): " + strings.Join(names, " ")})
 	}
 	return out
 }
@@ -57,6 +122,7 @@ func (r *Runtime) Doctor(ctx context.Context, reserved []string) []Finding {
 	out := []Finding{r.checkHome()}
 	out = append(out, r.checkConfig(reserved)...)
 	out = append(out, r.checkBackend(ctx)...)
+	out = append(out, r.checkPython(ctx)...)
 	rows, err := r.registry.Tools(ctx)
 	if err != nil {
 		return append(out, Finding{stateFail, "tools", err.Error()})
