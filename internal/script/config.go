@@ -14,7 +14,7 @@ const Section = "code_execution"
 
 // Config is what a user sets under code_execution. DefaultConfig has the defaults of the tags.
 type Config struct {
-	Mode            string        `yaml:"mode" default:"project" help:"project: the session's directory and its active Python; strict: a temporary directory and Hermes's own"`
+	Mode            string        `yaml:"mode" default:"project" help:"project: the session's directory, with the Python of VIRTUAL_ENV or CONDA_PREFIX, else Hermes's own; strict: a temporary directory, always with Hermes's own"`
 	Timeout         time.Duration `yaml:"timeout" default:"300" help:"seconds that one script may take"`
 	KillGrace       time.Duration `yaml:"kill_grace" default:"5" help:"seconds between TERM and KILL"`
 	MaxToolCalls    int           `yaml:"max_tool_calls" default:"50" help:"tool calls of one script; 0 refuses every call"`
