@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/toolset/file/match"
 	"github.com/hermes-runtime/hermes/toolset/file/text"
@@ -140,6 +141,9 @@ func FuzzFind(f *testing.F) {
 		old, fresh = text.Normalise(old), text.Normalise(fresh)
 		if old == "" || old == fresh || len(file)+len(old) > 4000 {
 			return
+		}
+		if !utf8.ValidString(old) || !utf8.ValidString(fresh) {
+			return // arguments come as JSON and are valid
 		}
 		d := text.Parse([]byte(file))
 		found, err := match.Find(d, match.Request{Old: old, New: fresh, All: all})
