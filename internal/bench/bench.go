@@ -120,6 +120,13 @@ func (b *Bench) open(ctx context.Context) error {
 		Name:        "bench",
 		PreToolCall: func(context.Context, hook.Call) (hook.Verdict, error) { return hook.Verdict{}, nil },
 	}
+	if err := os.MkdirAll(b.dir+"/home", 0o700); err != nil {
+		return fmt.Errorf("make a home for the benchmark: %w", err)
+	}
+	config := []byte("code_execution:\n  max_tool_calls: 10000 # what is measured is more than one script may call\n")
+	if err := os.WriteFile(b.dir+"/home/config.yaml", config, 0o600); err != nil {
+		return fmt.Errorf("configure the benchmark: %w", err)
+	}
 	rt, err := runtime.Open(ctx, runtime.Options{
 		Home: b.dir + "/home", Dir: b.dir, Environ: b.Environ, Embedded: []tool.Tool{noop(), quick(), slow()}, Hooks: []hook.Hook{observed},
 	})
