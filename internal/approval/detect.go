@@ -22,6 +22,7 @@ func Analyze(command string, in analysis.Input) *Report {
 
 // AnalyzeScript judges a script that was parsed before.
 func AnalyzeScript(script *analysis.Script, in analysis.Input) *Report {
+	in.Programs = rules.Programs()
 	reading := script.Read(in)
 	return &Report{Findings: rules.Check(reading), Reading: reading}
 }

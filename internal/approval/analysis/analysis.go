@@ -32,7 +32,31 @@ type Input struct {
 	Workspace string            // repository around the session's first directory; default: Dir
 	User      string            // login name
 	Vars      map[string]string // variables that the session is known to carry
+	Programs  []string          // names that a partly known command word is compared with, besides the carriers'
+	Files     Files             // nil: nothing is known of files
 }
+
+// FileOrigin says how a file came to be, as far as the session knows.
+type FileOrigin string
+
+// The origins of files. The zero value is a file that was there before, whose content is its owner's.
+const (
+	FileDownloaded FileOrigin = "downloaded" // its content came from the network
+	FileWritten    FileOrigin = "written"    // the agent wrote it
+)
+
+// Files tells what the session and the environment know about files. Paths are absolute. Its methods keep within a small bound of time.
+type Files interface {
+	// Origin tells how a file came to be in this session.
+	Origin(path string) FileOrigin
+	// Text returns what stands in a file that the agent wrote; ok is false over MaxFile bytes and when it can't be read.
+	Text(path string) (text string, ok bool)
+	// Resolve returns the path with its symbolic links followed, or the path itself where that isn't known.
+	Resolve(path string) string
+}
+
+// MaxFile is the most of a followed file that is read, in bytes.
+const MaxFile = 64 << 10
 
 // Span is a range of byte offsets in the original command text.
 type Span struct{ Start, End int }

@@ -7,19 +7,7 @@ import (
 	"testing"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
-	"github.com/hermes-runtime/hermes/internal/approval/rules"
 )
-
-// A program with a rule of its own is one that a partly known command word is compared with.
-func TestListed_EveryProgramOfTheRules(t *testing.T) {
-	for _, r := range rules.Table() {
-		for _, p := range r.Programs {
-			if !analysis.Listed(p) {
-				t.Errorf("%s: %s is missing in the list of programs", r.ID, p)
-			}
-		}
-	}
-}
 
 func read(t testing.TB, command string) *analysis.Reading {
 	t.Helper()

@@ -129,9 +129,11 @@ func (r *reader) programs(word string, c simple, at place) []string {
 		return []string{programName(base)}
 	}
 	var names []string
-	for _, name := range listed() {
-		if MatchesName(base, name) {
-			names = append(names, name)
+	for _, list := range [...][]string{carriers(), r.in.Programs} {
+		for _, name := range list {
+			if MatchesName(base, name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	if !Known(base) && len(names) > 0 {

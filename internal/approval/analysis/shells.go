@@ -145,7 +145,7 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) 
 	}
 	r.code(c, text.From)
 	if !lang.shell {
-		return output{}
+		return r.inline(sub, text, c, in)
 	}
 	return r.text(sub, text, c, in)
 }

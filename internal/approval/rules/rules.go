@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -71,6 +72,7 @@ func Table() []Row { return table().rows }
 type index struct {
 	rows      []Row
 	byProgram map[string][]*Row
+	programs  []string
 	byNote    map[analysis.NoteKind]*Row
 	onWrites  []*Row
 	rank      map[*Row]int
@@ -79,7 +81,9 @@ type index struct {
 // table is made when the first command is judged: most processes judge none.
 var table = sync.OnceValue(func() *index {
 	t := &index{
-		rows:      slices.Concat(floorRows, deleteRows, diskRows(), sqlRows(), systemRows(), processRows, remoteRows, analysisRows),
+		rows: slices.Concat(floorRows, deleteRows, diskRows(), sqlRows(), systemRows(), userRows, secretRows, permRows,
+			kernelRows, accountRows, processRows, netRows, remoteRows, codeRows, gitRows, containerRows, clusterRows, cloudRows, packageRows,
+			sudoRows, agentRows, analysisRows),
 		byProgram: map[string][]*Row{}, byNote: map[analysis.NoteKind]*Row{}, rank: map[*Row]int{},
 	}
 	for i := range t.rows {
@@ -95,8 +99,12 @@ var table = sync.OnceValue(func() *index {
 			t.byNote[r.Note] = r
 		}
 	}
+	t.programs = slices.Sorted(maps.Keys(t.byProgram))
 	return t
 })
+
+// Programs lists, in order, every program that a row is about. It is not to be changed.
+func Programs() []string { return table().programs }
 
 // ByName finds a row by its id or key.
 func ByName(name string) *Row {

@@ -1,0 +1,4 @@
+package rules
+
+var sudoRows []Row
+var agentRows []Row

@@ -1,0 +1,4 @@
+package rules
+
+var containerRows []Row
+var clusterRows []Row

@@ -1,0 +1,4 @@
+package rules
+
+var kernelRows []Row
+var accountRows []Row

@@ -1,0 +1,4 @@
+package rules
+
+var userRows []Row
+var secretRows []Row
