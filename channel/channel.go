@@ -25,6 +25,8 @@ const (
 	Once    Choice = "once"
 	Session Choice = "session"
 	Always  Choice = "always"
+	Exact   Choice = "exact" // for this session, this very command only
+	Under   Choice = "under" // for this session, whatever lies below Question.Under
 	Deny    Choice = "deny"
 )
 
@@ -55,6 +57,8 @@ type Question struct {
 	Elevated    bool
 	Findings    []Finding
 	Choices     []Choice // on offer, in order
+	Under       string   // the directory that the choice Under stands for
+	Confirm     string   // what must be typed, letter by letter, for Once to count; "" = nothing. Only a Confirmer is asked this
 	Notes       []string // why a choice is missing, what will be stored
 	Waiting     int      // further questions behind this one
 	Created     time.Time
@@ -64,7 +68,9 @@ type Question struct {
 // Answer is what the person said.
 type Answer struct {
 	Choice Choice
-	Secret string // KindSecret only
+	Keys   []string // the keys that Session and Always are for; empty = all that are shown
+	Typed  string   // what was typed for Question.Confirm
+	Secret string   // KindSecret only
 	Who    string // person and surface, for the audit
 }
 
@@ -78,6 +84,14 @@ var (
 // goroutine at a time.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// Confirmer is an Asker at whose other end a person sits at an interactive terminal, so that a word can be asked of them that no
+// program types by itself. Whoever can't be sure of that doesn't implement it.
+type Confirmer interface {
+	Asker
+	// Confirms tells whether such a person is there now.
+	Confirms() bool
 }
 
 // AskerFunc lets a function be an Asker.
