@@ -30,6 +30,7 @@ type Input struct {
 	Dir       string            // absolute working directory
 	Home      string            // absolute home directory
 	Workspace string            // repository around the session's first directory; default: Dir
+	Hermes    string            // HERMES_HOME: the agent's own files; default: .hermes below Home
 	User      string            // login name
 	Vars      map[string]string // variables that the session is known to carry
 	Programs  []string          // names that a partly known command word is compared with, besides the carriers'
@@ -73,6 +74,7 @@ func (s Span) Slice(text string) string {
 type Origin struct {
 	Name    string // program or function
 	Payload bool   // the command stood in a text that Name reads
+	Guess   bool   // Name isn't known to run its arguments
 	Span    Span
 	Parent  *Origin
 }
@@ -133,6 +135,8 @@ type Command struct {
 	Stdin     Stdin
 	Dirs      []string // possible working directories, the likely one first; "" = unknown
 	Elevated  bool
+	Inside    *Inside  // the environment it runs in, when that isn't the one the text runs in
+	Runs      *FileRun // the file that it runs as a program, when a command of the session brought that file
 	Origin    *Origin
 	Span      Span // in the original text; in a payload: the word that carries it
 	Code      Flow // an interpreter's: the commands whose output it runs
@@ -144,16 +148,37 @@ type Command struct {
 	index      int  // its own in Reading.Commands
 }
 
+// FileRun is a file that the session brought and a command runs or sources.
+type FileRun struct {
+	Path   string // absolute, where the directory is known
+	Origin FileOrigin
+}
+
+// Contained tells whether a command runs where it reaches neither the files nor the processes of the environment the text runs in,
+// but for what is mounted: a container. Its paths are judged by Targets, which knows the mounts.
+func (c *Command) Contained() bool { return c.Inside != nil && c.Inside.Container }
+
+// Guess tells whether a command was only guessed: it stands in the arguments of a program that may run them or not.
+func (c *Command) Guess() bool {
+	for o := c.Origin; o != nil; o = o.Parent {
+		if o.Guess {
+			return true
+		}
+	}
+	return false
+}
+
 // NoteKind is what the analysis itself found.
 type NoteKind string
 
 // What an analysis can find without a table.
 const (
-	NoteLimit    NoteKind = "limit"    // too large to analyse
-	NoteUnparsed NoteKind = "unparsed" // not parsed
-	NoteDynamic  NoteKind = "dynamic"  // the command word isn't known
-	NoteOpaque   NoteKind = "opaque"   // a shell reads a text that isn't known
-	NoteBomb     NoteKind = "bomb"     // a function that multiplies itself
+	NoteLimit    NoteKind = "limit"       // too large to analyse
+	NoteUnparsed NoteKind = "unparsed"    // not parsed
+	NoteDynamic  NoteKind = "dynamic"     // the command word isn't known
+	NoteOpaque   NoteKind = "opaque"      // a shell reads a text that isn't known
+	NoteCode     NoteKind = "code opaque" // an interpreter of another language does
+	NoteBomb     NoteKind = "bomb"        // a function that multiplies itself
 )
 
 // Note is one such finding. Command is the index of the command it is about, or −1.

@@ -23,7 +23,22 @@ const (
 	ClassTemp       Class = "temp"
 	ClassWorkspace  Class = "workspace"
 	ClassOther      Class = "other"
+	ClassInner      Class = "inner" // inside a container and on none of its mounts: harmless to the host
 	ClassUnknown    Class = "unknown"
+)
+
+// Kind says what a place holds where its class says too little. It is about contents, so it is told for the workspace too.
+type Kind string
+
+// The kinds of what a place holds; "" is anything else.
+const (
+	KindKeys        Kind = "keys"        // private keys, key rings, password stores
+	KindCredentials Kind = "credentials" // tokens and passwords of clients: cloud, cluster, registry, netrc and their like
+	KindStartup     Kind = "startup"     // read and run at login, at start of a session, a shell or a program; hook paths
+	KindPolicy      Kind = "policy"      // the agent's own configuration, hooks, environment file, audit, approvals
+	KindCron        Kind = "cron"        // scheduled jobs
+	KindSocket      Kind = "socket"      // an engine's socket: who talks to it has the host
+	KindPublic      Kind = "public"      // beside keys, but nothing secret: public keys, known hosts
 )
 
 // Target is one place that an operand may name.
@@ -31,6 +46,8 @@ type Target struct {
 	Path  string // absolute where the directory is known; with marks
 	Class Class  // of the place itself
 	All   bool   // everything in Path is meant, not Path
+	Kind  Kind   // of the place itself; of what is below it where that is all of one kind
+	Link  bool   // where a symbolic link leads that the operand names: a write goes there, a delete takes the link
 }
 
 // roots are the first-level directories of the systems that commands run on.
