@@ -37,6 +37,8 @@ type Finding struct {
 	Span       [2]int // byte offsets of the act in Question.Command
 	Text       string // the act itself, as it will run
 	Reason     string // why it is asked, in plain words
+	Origin     string // the programs that carry it, outermost first; "" = it stands in the command itself
+	Payload    string // the text that it stands in, decoded, when that isn't the command
 	Targets    []string
 	Floor      bool // nobody may approve it
 	Unstorable bool // may be approved once, never remembered
@@ -71,7 +73,7 @@ type Answer struct {
 	Keys   []string // the keys that Session and Always are for; empty = all that are shown
 	Typed  string   // what was typed for Question.Confirm
 	Secret string   // KindSecret only
-	Who    string // person and surface, for the audit
+	Who    string   // person and surface, for the audit
 }
 
 // Errors of an Asker. Any other error means that the question did not reach anybody.
@@ -81,9 +83,16 @@ var (
 )
 
 // Asker puts a question to a person and waits for the answer. It returns when ctx ends, at the latest. It is called from one
-// goroutine at a time.
+// goroutine at a time, unless it is a Crowd.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// Crowd is what an Asker implements that keeps many questions open at once, each answered by its id: a chat, a console.
+type Crowd interface {
+	Asker
+	// Open says how many questions are open now.
+	Open() int
 }
 
 // Confirmer is an Asker at whose other end a person sits at an interactive terminal, so that a word can be asked of them that no
