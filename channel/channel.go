@@ -62,9 +62,13 @@ type Question struct {
 	Under       string   // the directory that the choice Under stands for
 	Confirm     string   // what must be typed, letter by letter, for Once to count; "" = nothing. Only a Confirmer is asked this
 	Notes       []string // why a choice is missing, what will be stored
+	Objection   string   // why a reviewer said no; consent overrules it
 	Waiting     int      // further questions behind this one
-	Created     time.Time
-	Expires     time.Time // zero = never
+	// Preview brings what would be lost, one value of a few lines, and is closed; nil = nothing comes. It takes a fraction of a second:
+	// a surface shows the question at once and the preview when it is there. It has one reader.
+	Preview <-chan string
+	Created time.Time
+	Expires time.Time // zero = never
 }
 
 // Answer is what the person said.
