@@ -80,18 +80,28 @@ func (a *app) writeStubs(dir string) error {
 	return nil
 }
 
+// readScript reads the script's file, or standard input for "-", as Python would.
 func (a *app) readScript(ctx context.Context, name string) (string, error) {
-	if name == "-" {
-		return a.argument(ctx, "-")
+	from, label := "-", "standard input"
+	if name != "-" {
+		info, err := os.Stat(name)
+		if err != nil {
+			return "", usage("read the script: %v", err)
+		}
+		if info.IsDir() {
+			return "", usage("read the script: %s is a directory", name)
+		}
+		from, label = "@"+name, name
 	}
-	info, err := os.Stat(name)
+	raw, err := a.argument(ctx, from)
 	if err != nil {
-		return "", usage("read the script: %v", err)
+		return "", err
 	}
-	if info.IsDir() {
-		return "", usage("read the script: %s is a directory", name)
+	code, err := script.Decode([]byte(raw))
+	if err != nil {
+		return "", usage("read the script %s: %v", label, err)
 	}
-	return a.argument(ctx, "@"+name)
+	return code, nil
 }
 
 // printRun prints the result of a run; as text, its output on stdout and what went wrong on stderr.

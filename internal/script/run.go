@@ -146,7 +146,7 @@ func (x *run) prepare(ctx context.Context) error {
 		names = []string{}
 	}
 	module := stub.Source(stub.Options{Available: names, Reasons: x.reasons, MaxMessage: x.cfg.MaxMessage})
-	if err := errors.Join(x.stage.Write(scriptName, []byte(x.code)), x.stage.Write(stubName, module)); err != nil {
+	if err := errors.Join(x.stage.Write(scriptName, []byte(declareUTF8(x.code))), x.stage.Write(stubName, module)); err != nil {
 		return err
 	}
 	x.token = rpc.NewToken()
