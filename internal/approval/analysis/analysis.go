@@ -202,6 +202,7 @@ type Reading struct {
 	Jobs     []Job
 	Input    Input
 	Text     string // the original
+	resolved map[string]string
 }
 
 // Last returns the command whose exit status the whole text returns, wrappers such as env and timeout stripped; nil when a

@@ -3,7 +3,6 @@ package analysis
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Class says what kind of place a path names.
@@ -50,53 +49,17 @@ type Target struct {
 	Link  bool   // where a symbolic link leads that the operand names: a write goes there, a delete takes the link
 }
 
-// roots are the first-level directories of the systems that commands run on.
-var roots = sync.OnceValue(func() map[string]bool {
-	set := map[string]bool{}
-	for d := range strings.FieldsSeq("/bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /media /mnt /opt /proc /run /sbin /snap /srv " +
-		"/sys /usr /var /nix /System /Library /Applications /Users /Volumes /private /private/etc /private/var /usr/bin /usr/lib /usr/sbin " +
-		"/usr/local /usr/share /var/lib") {
-		set[d] = true
-	}
-	return set
-})
-
-// places maps directories to the class of what is below them; the longest match counts.
-var places = sync.OnceValue(func() map[string]Class {
-	byDir := map[string]Class{}
-	for class, dirs := range map[Class]string{
-		ClassSystem: "/bin /boot /etc /lib /lib32 /lib64 /libx32 /sbin /usr /System /Library /private/etc /var/spool/cron " +
-			"/var/lib/dpkg /var/lib/rpm /var/lib/systemd",
-		ClassState:     "/var /opt /srv /run /snap /nix /private/var /Applications",
-		ClassOther:     "/home /Users /mnt /media /Volumes /private /usr/src /usr/local/src",
-		ClassKernel:    "/proc /sys",
-		ClassDevice:    "/dev",
-		ClassTemp:      "/tmp /var/tmp /dev/shm /private/tmp /private/var/tmp /private/var/folders /var/folders /run/user",
-		ClassSensitive: "/root/.ssh",
-	} {
-		for d := range strings.FieldsSeq(dirs) {
-			byDir[d] = class
-		}
-	}
-	return byDir
-})
-
-// harmlessDevices may be written by anyone: they hold nothing.
-var harmlessDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout",
-	"/dev/stderr", "/dev/ptmx", "/dev/console"}
-
-// sensitive names keys, credentials and start-up files, below a home directory.
-var sensitive = []string{".ssh", ".gnupg", ".aws", ".kube", ".netrc", ".docker", ".config/gcloud", ".bashrc", ".bash_profile", ".profile",
-	".zshrc", ".git-credentials", ".password-store", ".local/share/keyrings", "Library/Keychains"}
-
 // settled fills in what is left to a default. A workspace in a place of the system, or of keys, makes that place no less one.
 func (in Input) settled() Input {
 	if in.Workspace == "" {
 		in.Workspace = in.Dir
 	}
+	if in.Hermes == "" && in.Home != "" {
+		in.Hermes = Clean(in.Home + "/.hermes")
+	}
 	ws := in.Workspace
 	in.Workspace = ""
-	switch (&Reading{Input: in}).class(ws) {
+	switch t := (&Reading{Input: in}).place(ws); t.Class {
 	case ClassHome, ClassState, ClassTemp, ClassOther:
 		in.Workspace = ws
 	}
@@ -106,13 +69,16 @@ func (in Input) settled() Input {
 // Paths returns an empty reading, to judge paths that no command names.
 func Paths(in Input) *Reading { return &Reading{Input: in.settled()} }
 
-// Targets resolves a word as a path, for each possible value and directory.
+// Targets resolves a word as a path, for each possible value and directory, as the environment that the command runs in sees it.
 func (r *Reading) Targets(c *Command, w Word) []Target {
 	var out []Target
 	for _, v := range w.Values() {
 		for _, d := range c.Dirs {
-			t := r.Target(d, v)
+			t := r.TargetOf(c, d, v)
 			if !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+			if t, ok := r.followed(t); ok && !slices.Contains(out, t) {
 				out = append(out, t)
 			}
 		}
@@ -120,9 +86,50 @@ func (r *Reading) Targets(c *Command, w Word) []Target {
 	return out
 }
 
-// Target resolves one value against one directory.
-func (r *Reading) Target(dir, value string) Target {
+// Target resolves one value against one directory, in the environment that the text runs in.
+func (r *Reading) Target(dir, value string) Target { return r.judge(Join(dir, value)) }
+
+// TargetOf is Target in the environment that c runs in.
+func (r *Reading) TargetOf(c *Command, dir, value string) Target {
 	p := Join(dir, value)
+	if c.Inside == nil {
+		return r.judge(r.real(p))
+	}
+	remote := false
+	for in := c.Inside; in != nil; in = in.Parent {
+		outside, ok := in.outside(p)
+		if !ok {
+			head, all := everythingIn(p)
+			if t, held := r.above(in, head); held {
+				return t
+			}
+			return Target{Path: in.Name + ":" + p, Class: ClassInner, All: all}
+		}
+		p, remote = outside, remote || in.Remote
+	}
+	if remote {
+		far := Reading{Input: Input{Home: c.Inside.Home}}
+		return far.judge(p)
+	}
+	return r.judge(r.real(p))
+}
+
+// above finds the gravest mount below a directory of a container: who deletes / in there deletes what is mounted.
+func (r *Reading) above(in *Inside, dir string) (Target, bool) {
+	if dir == "" || !Known(dir) {
+		return Target{}, false
+	}
+	for _, m := range in.Mounts {
+		if dir == "/" || strings.HasPrefix(m.Inside, strings.TrimSuffix(dir, "/")+"/") {
+			t := r.judge(m.Outside)
+			t.All = true
+			return t, true
+		}
+	}
+	return Target{}, false
+}
+
+func (r *Reading) judge(p string) Target {
 	t := Target{Path: p}
 	for {
 		head, ok := everythingIn(t.Path)
@@ -131,8 +138,57 @@ func (r *Reading) Target(dir, value string) Target {
 		}
 		t.Path, t.All = head, true
 	}
-	t.Class = r.class(t.Path)
+	in := r.place(t.Path)
+	t.Class, t.Kind = in.Class, in.Kind
 	return t
+}
+
+// maxLookups bounds how many paths of a reading are asked about (A31).
+const maxLookups = 64
+
+// resolve follows symbolic links, where the environment can tell.
+func (r *Reading) resolve(p string) string {
+	if r.Input.Files == nil || !strings.HasPrefix(p, "/") || !Literal(p) {
+		return p
+	}
+	if to, ok := r.resolved[p]; ok {
+		return to
+	}
+	if len(r.resolved) >= maxLookups {
+		return p
+	}
+	if r.resolved == nil {
+		r.resolved = map[string]string{}
+	}
+	to := r.Input.Files.Resolve(p)
+	if !strings.HasPrefix(to, "/") {
+		to = p
+	}
+	r.resolved[p] = to
+	return to
+}
+
+// real is a path with the links in its directory followed, but not one that its last element names.
+func (r *Reading) real(p string) string {
+	i := strings.LastIndexByte(p, '/')
+	if r.Input.Files == nil || i <= 0 {
+		return p
+	}
+	return Clean(r.resolve(p[:i]) + p[i:])
+}
+
+// followed is the target that a link leads to.
+func (r *Reading) followed(t Target) (Target, bool) {
+	if t.Class == ClassInner {
+		return t, false
+	}
+	to := r.resolve(t.Path)
+	if to == t.Path {
+		return t, false
+	}
+	next := r.judge(to)
+	next.All, next.Link = t.All, !t.All // a glob below a link opens it
+	return next, true
 }
 
 // everythingIn tells whether the last element of a path matches all names, hidden ones or visible ones, and gives its directory.
@@ -152,24 +208,87 @@ func everythingIn(p string) (string, bool) {
 	return p[:i], true
 }
 
-func (r *Reading) class(p string) Class {
+// place is the class and kind of a path.
+func (r *Reading) place(p string) (t Target) {
 	if !strings.HasPrefix(p, "/") {
-		return ClassUnknown
+		t.Class = ClassUnknown
+		if i := strings.IndexByte(p, '/'); i >= 0 && p != "" && p[0] == mark { // some directory, perhaps a home
+			t.Kind = kindAt(p[i+1:], homeKinds())
+		}
+		return t
 	}
 	if p == "/" {
-		return ClassRoot
+		t.Class = ClassRoot
+		return t
 	}
 	home := r.Input.Home
 	if home == "/" {
 		home = ""
 	}
-	if p == home || p == "/root" || p == HomeUnknown || homeRoot(p) {
-		return ClassHomeRoot
+	switch rest, inside := relative(p, r.Input.Hermes); {
+	case p == home || p == "/root" || p == "/var/root" || p == HomeUnknown || homeRoot(p):
+		t.Class = ClassHomeRoot
+		return t
+	case roots()[p] || globRoot(p) || driveRoot(p):
+		t.Class = ClassSystemRoot
+		t.Kind = kindAt(p, systemKinds())
+		return t
+	case (inside || p == r.Input.Hermes && p != "") && isPolicy(rest):
+		t.Class, t.Kind = ClassSensitive, KindPolicy
+		return t
 	}
-	if roots()[p] || globRoot(p) {
-		return ClassSystemRoot
+	if rest, ok := homeRelative(p, home); ok {
+		if t.Kind = homeKind(rest); t.Kind != "" && !strings.HasPrefix(rest, ".ssh/known_hosts") && !strings.HasSuffix(rest, ".pub") {
+			t.Class = ClassSensitive
+			return t
+		}
 	}
-	return r.below(p, home)
+	t.Class = r.below(p, home)
+	if t.Kind == "" {
+		t.Kind = otherKind(p, t.Class)
+	}
+	return t
+}
+
+// isPolicy tells whether a path below the agent's directory decides what the agent may do.
+func isPolicy(rest string) bool {
+	if after, ok := strings.CutPrefix(rest, "profiles/"); ok {
+		_, rest, _ = strings.Cut(after, "/")
+	}
+	if !Literal(rest) {
+		return kindAt(rest, policyKinds()) != ""
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	return agentPolicy[first]
+}
+
+// homeKind is what a path below a home directory holds.
+func homeKind(rest string) Kind {
+	k := kindAt(rest, homeKinds())
+	if k == KindKeys && strings.HasSuffix(rest, ".pub") {
+		return KindPublic
+	}
+	return k
+}
+
+// otherKind is what a path outside of homes holds, or one in the workspace.
+func otherKind(p string, class Class) Kind {
+	base := p[strings.LastIndexByte(p, '/')+1:]
+	switch {
+	case strings.Contains(p, "/.git/hooks"):
+		return KindStartup
+	case strings.HasPrefix(base, "id_") && slices.Contains([]string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"}, base), strings.HasSuffix(base, ".kdbx"):
+		return KindKeys
+	case strings.HasSuffix(base, "docker.sock"), strings.HasSuffix(base, "podman.sock"):
+		return KindSocket
+	case strings.HasPrefix(p, "/etc/ssh/ssh_host_") && !strings.HasSuffix(p, ".pub"):
+		return KindKeys
+	case class == ClassKernel && strings.HasPrefix(p, "/proc/") && base == "environ":
+		return KindCredentials
+	case class == ClassWorkspace, class == ClassTemp:
+		return ""
+	}
+	return kindAt(strings.TrimPrefix(p, "/private"), systemKinds())
 }
 
 // homeRoot tells whether a path is a directory right below the directory of homes, by name or by glob.
@@ -195,23 +314,47 @@ func globRoot(p string) bool {
 	return false
 }
 
-func (r *Reading) below(p, home string) Class {
-	if within(p, r.Input.Workspace) {
-		if rest, ok := relative(p, r.Input.Workspace); !ok || !isSensitive(rest) {
-			return ClassWorkspace
+// driveRoot tells whether a path is a drive of the Windows around a Linux, or its system.
+func driveRoot(p string) bool {
+	rest, ok := strings.CutPrefix(p, "/mnt/")
+	return ok && (len(rest) == 1 || rest == "c/Windows" || rest == "c/Users")
+}
+
+// homeRelative gives the part of a path below a home directory, anyone's.
+func homeRelative(p, home string) (string, bool) {
+	for _, h := range [...]string{home, "/root", HomeUnknown, "/var/root"} {
+		if rest, ok := relative(p, h); ok {
+			return rest, true
 		}
 	}
+	for _, base := range [...]string{"/home/", "/Users/", "/mnt/c/Users/"} {
+		if rest, ok := strings.CutPrefix(p, base); ok {
+			if _, rest, ok = strings.Cut(rest, "/"); ok {
+				return rest, true
+			}
+		}
+	}
+	return "", false
+}
+
+func (r *Reading) below(p, home string) Class {
+	if within(p, r.Input.Workspace) {
+		return ClassWorkspace
+	}
 	for _, h := range [...]string{home, "/root", HomeUnknown} {
-		if rest, ok := relative(p, h); ok {
-			if isSensitive(rest) {
-				return ClassSensitive
+		if _, ok := relative(p, h); ok {
+			if h == home && r.temporary(p) {
+				return ClassTemp
 			}
 			return ClassHome
 		}
 	}
-	if slices.Contains(harmlessDevices, p) || strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/pts/") ||
-		strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/") || strings.HasPrefix(p, "/proc/self/fd/") {
+	if harmlessDevices[p] || strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/pts/") || strings.HasPrefix(p, "/dev/pty") ||
+		strings.HasPrefix(p, "/dev/tty") || strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/") || strings.HasPrefix(p, "/proc/self/fd/") {
 		return ClassOther
+	}
+	if places()[p] == ClassTemp || r.temporary(p) {
+		return ClassTemp
 	}
 	for dir := p; ; {
 		i := strings.LastIndexByte(dir, '/')
@@ -225,8 +368,11 @@ func (r *Reading) below(p, home string) Class {
 	}
 }
 
-func isSensitive(rest string) bool {
-	return slices.ContainsFunc(sensitive, func(s string) bool { return rest == s || strings.HasPrefix(rest, s+"/") })
+// temporary tells whether a path lies in the directory for temporary files that the session names, unless that is a place of its own.
+func (r *Reading) temporary(p string) bool {
+	tmp := r.Input.Vars["TMPDIR"]
+	return len(tmp) > 1 && strings.Count(tmp, "/") > 1 && within(p, strings.TrimSuffix(tmp, "/")) && places()[tmp] == "" && tmp != r.Input.Home &&
+		!roots()[tmp] && !strings.HasPrefix(tmp, "/etc/") && !strings.HasPrefix(tmp, "/usr/")
 }
 
 func within(p, dir string) bool {
