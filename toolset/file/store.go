@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/redact"
@@ -21,6 +22,16 @@ type before struct {
 	info   environment.FileInfo
 	raw    []byte // what it held, if that was read
 	known  bool   // it was
+}
+
+// rooms keeps memory that files were read into: for a large file fresh memory costs more than reading it.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// done gives the memory of what the file held back. Nobody may look at it any more.
+func (b before) done() {
+	if cap(b.raw) > 0 {
+		rooms.Put(&b.raw)
+	}
 }
 
 // look finds out what is there. content says whether what it holds is wanted too.
@@ -41,7 +52,7 @@ func (w *work) look(t target, limit int64) (before, error) {
 		return before{exists: true, info: info}, err
 	}
 	defer r.Close()
-	var b bytes.Buffer
+	b := bytes.NewBuffer((*rooms.Get().(*[]byte))[:0])
 	b.Grow(int(info.Size) + bytes.MinRead)
 	if _, err := b.ReadFrom(r); err != nil {
 		return before{exists: true, info: info}, err
@@ -111,7 +122,9 @@ func (w *work) still(t target, old before) error {
 	}
 	defer r.Close()
 	same := &comparer{want: old.raw}
-	if _, err := io.Copy(same, r); err != nil && !errors.Is(err, environment.ErrChanged) {
+	piece := pieces.Get().(*[compareSize]byte)
+	defer pieces.Put(piece)
+	if _, err := io.CopyBuffer(same, r, piece[:]); err != nil && !errors.Is(err, environment.ErrChanged) {
 		return err
 	}
 	if same.differs || len(same.want) > 0 {
@@ -119,6 +132,11 @@ func (w *work) still(t target, old before) error {
 	}
 	return nil
 }
+
+// compareSize is how much of a file is compared at once.
+const compareSize = 256 << 10
+
+var pieces = sync.Pool{New: func() any { return new([compareSize]byte) }}
 
 // comparer compares what is written to it.
 type comparer struct {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
+	"unsafe"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/tool"
@@ -27,7 +29,7 @@ const writeSchema = `{
     "type": "object",
     "properties": {
       "path": {"type": "string", "description": "The file: absolute, from ~, or relative to the session's directory."},
-      "content": {"type": "string", "description": "All that the file is to hold. May be empty."},
+      "content": {"type": "string", "contentMediaType": "text/plain", "description": "All that the file is to hold. May be empty."},
       "cross_profile": {"type": "boolean", "default": false, "description": "Allow files that belong to another profile of hermes."}
     },
     "required": ["path", "content"],
@@ -174,6 +176,9 @@ func (w *work) write(t target, content string) (*writeResult, error) {
 	res.BytesWritten, res.FilesModified = len(raw), []string{string(t.path)}
 	res.Created, res.DirsCreated, res.InPlace = s.outcome.Created, s.outcome.DirsCreated, s.outcome.InPlace
 	res.Lint = w.lint([]written{{path: t.path, name: t.name, old: old.raw, new: raw, created: !old.exists}})
+	if res.Lint == nil || res.Lint.Status == lintSkipped { // a checker that was given up may still look at it
+		old.done()
+	}
 	return res, nil
 }
 
@@ -188,8 +193,9 @@ func (w *work) mayWrite(t target) error {
 
 // formed gives content the encoding and the line breaks of the file that it replaces.
 func formed(t target, old before, content string) (raw []byte, warning string) {
-	if !old.known || len(old.raw) == 0 || inspect(t.name, old.raw[:min(len(old.raw), headSize)]).binary {
-		return []byte(content), ""
+	if !old.known || len(old.raw) == 0 || inspect(t.name, old.raw[:min(len(old.raw), headSize)]).binary ||
+		text.Plain(old.raw) && strings.IndexByte(content, '\r') < 0 {
+		return unsafe.Slice(unsafe.StringData(content), len(content)), "" // only ever read
 	}
 	d := text.Parse(old.raw)
 	if d.Encoding == text.EightBit {

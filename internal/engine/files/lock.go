@@ -46,10 +46,11 @@ type record struct {
 
 // grip is a set of shards held.
 type grip struct {
-	names []string
-	free  []func()
-	dir   string
-	noted bool
+	names  []string
+	free   []func()
+	dir    string
+	noted  bool
+	record *os.File // open once something was noted
 }
 
 // pathShard and fileShard are names of two disjoint sets. A path is locked before a file, which keeps waiting free of cycles.
@@ -165,7 +166,8 @@ func (l *locks) takeFile(ctx context.Context, name string) (unlock func(), err e
 	return func() { lock.Close() }, nil
 }
 
-// note writes down what must be cleared up if this process dies now. Without a lock directory there is nowhere to write it.
+// note writes down what must be cleared up if this process dies now. Without a lock directory there is nowhere to write it. The
+// record is written over the one before it: to cut a file and fill it again has ext4 write it out at once.
 func (g *grip) note(r record) error {
 	if g.dir == "" {
 		return nil
@@ -174,15 +176,28 @@ func (g *grip) note(r record) error {
 	if err != nil {
 		return err
 	}
+	if g.record == nil {
+		if g.record, err = os.OpenFile(g.recordFile(), os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
+			return err
+		}
+	}
 	g.noted = true
-	return os.WriteFile(g.recordFile(), text, 0o600)
+	_, err = g.record.WriteAt(text, 0)
+	return err
 }
 
-// forget empties the record: nothing is left to clear up. The file stays, as making it anew costs more.
+// nothingNoted is how a record begins that asks for nothing.
+const nothingNoted = "-"
+
+// forget strikes the record out: nothing is left to clear up. The file stays, as making it anew costs more.
 func (g *grip) forget() {
 	if g.noted {
-		_ = os.Truncate(g.recordFile(), 0)
+		_, _ = g.record.WriteAt([]byte(nothingNoted), 0)
 		g.noted = false
+	}
+	if g.record != nil {
+		_ = g.record.Close()
+		g.record = nil
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -23,6 +24,9 @@ const (
 
 // copyBuffer is the size of the pieces in which content moves; cancelling is noticed between two.
 const copyBuffer = 256 << 10
+
+// buffers keeps the pieces that content moves in.
+var buffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 
 func tempName() string { return tempPrefix + strings.ToLower(rand.Text()) + tempSuffix }
 
@@ -313,7 +317,9 @@ func copySum(ctx context.Context, dst io.Writer, src io.Reader) (sum, error) {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	var total int64
-	buf := make([]byte, copyBuffer)
+	piece := buffers.Get().(*[copyBuffer]byte)
+	defer buffers.Put(piece)
+	buf := piece[:]
 	for {
 		if err := ctx.Err(); err != nil {
 			return sum{}, err

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,8 +54,8 @@ func (f *FS) sweepRecord(name string) error {
 	if err != nil {
 		return fmt.Errorf("read what a writer left: %w", err)
 	}
-	var r record
-	if json.Unmarshal(text, &r) == nil { // a record cut off by the crash was written before anything was done
+	var r record                                                  // behind it the rest of a longer one may stand
+	if json.NewDecoder(bytes.NewReader(text)).Decode(&r) == nil { // one cut off by the crash was written before anything was done
 		if err := f.clearUp(r); err != nil {
 			return err
 		}

@@ -222,59 +222,64 @@ func (p *parser) colon() error {
 func (p *parser) str() (string, error) {
 	p.pos++
 	from := p.pos
-	ascii := true
-	for i := from; i < len(p.text); i++ {
-		switch c := p.text[i]; {
-		case c == '"':
-			s := p.text[from:i]
-			if !ascii && !utf8.ValidString(s) {
-				return p.escaped(from)
-			}
-			p.pos = i + 1
-			return s, nil
-		case c == '\\' || c < 0x20:
-			return p.escaped(from)
-		case c >= 0x80:
-			ascii = false
-		}
+	n := strings.IndexByte(p.text[from:], '"')
+	if n < 0 {
+		return "", truncated(p.text)
 	}
-	return "", truncated(p.text)
+	s := p.text[from : from+n]
+	if strings.IndexByte(s, '\\') >= 0 || hasControl(s) || !utf8.ValidString(s) {
+		return p.escaped(from)
+	}
+	p.pos = from + n + 1
+	return s, nil
 }
 
 // escaped reads a string that has to be rewritten.
 func (p *parser) escaped(from int) (string, error) {
-	end := strings.IndexByte(p.text[from:], '"')
+	end := closing(p.text, from)
 	if end < 0 {
 		return "", truncated(p.text)
 	}
+	body := p.text[from:end]
 	var b strings.Builder
-	b.Grow(end + 16)
-	i := from
-	for i < len(p.text) {
-		c := p.text[i]
-		switch {
-		case c == '"':
-			p.pos = i + 1
+	b.Grow(len(body))
+	if hasControl(body) || !utf8.ValidString(body) {
+		return p.mended(&b, from, end)
+	}
+	for i := from; ; {
+		n := strings.IndexByte(p.text[i:end], '\\')
+		if n < 0 {
+			b.WriteString(p.text[i:end])
+			p.pos = end + 1
 			return b.String(), nil
+		}
+		b.WriteString(p.text[i : i+n])
+		next, err := p.escape(&b, i+n)
+		if err != nil {
+			return "", err
+		}
+		i = next
+	}
+}
+
+// mended is escaped for a string that also holds what JSON doesn't allow: control characters as they are, bytes that are no text.
+func (p *parser) mended(b *strings.Builder, from, end int) (string, error) {
+	for i := from; i < end; {
+		switch c := p.text[i]; {
 		case c == '\\':
-			next, err := p.escape(&b, i)
+			next, err := p.escape(b, i)
 			if err != nil {
 				return "", err
 			}
 			i = next
-		case c < 0x20:
-			p.repaired(RepairControl)
+		case c < 0x80:
+			if c < 0x20 {
+				p.repaired(RepairControl)
+			}
 			b.WriteByte(c)
 			i++
-		case c < 0x80:
-			run := i + 1
-			for run < len(p.text) && p.text[run] >= 0x20 && p.text[run] < 0x80 && p.text[run] != '"' && p.text[run] != '\\' {
-				run++
-			}
-			b.WriteString(p.text[i:run])
-			i = run
 		default:
-			r, size := utf8.DecodeRuneInString(p.text[i:])
+			r, size := utf8.DecodeRuneInString(p.text[i:end])
 			if r == utf8.RuneError && size == 1 {
 				p.repaired(RepairText)
 			}
@@ -282,7 +287,45 @@ func (p *parser) escaped(from int) (string, error) {
 			i += size
 		}
 	}
-	return "", truncated(p.text)
+	p.pos = end + 1
+	return b.String(), nil
+}
+
+// closing is the place of the quote that ends the string whose first byte is at from; −1 = there is none.
+func closing(text string, from int) int {
+	for i := from; ; i++ {
+		n := strings.IndexByte(text[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		slashes := 0
+		for i-slashes > from && text[i-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// hasControl tells whether a byte below 0x20 is in s. It looks at eight bytes at once.
+func hasControl(s string) bool {
+	const low, high = 0x2020202020202020, 0x8080808080808080
+	for len(s) >= 8 {
+		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (x-low)&^x&high != 0 {
+			return true
+		}
+		s = s[8:]
+	}
+	for i := range len(s) {
+		if s[i] < 0x20 {
+			return true
+		}
+	}
+	return false
 }
 
 var plainEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

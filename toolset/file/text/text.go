@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Encoding is how a file's characters are written.
@@ -39,7 +40,7 @@ type Doc struct {
 	lines []int  // starts of lines in Text; made when asked for
 }
 
-// Parse reads a file.
+// Parse reads a file. The text may share the memory of raw, which must not be changed afterwards.
 func Parse(raw []byte) *Doc {
 	d := &Doc{Encoding: Detect(raw)}
 	switch d.Encoding {
@@ -53,7 +54,7 @@ func Parse(raw []byte) *Doc {
 	case UTF8BOM:
 		d.normalise(string(raw[len(bom):]))
 	default:
-		d.normalise(string(raw))
+		d.normalise(unsafe.String(unsafe.SliceData(raw), len(raw))) // a copy of a large file costs more than reading it
 	}
 	if d.Encoding == UTF8 || d.Encoding == UTF8BOM {
 		if !utf8.ValidString(d.Text) && d.Encoding == UTF8 {
@@ -61,6 +62,11 @@ func Parse(raw []byte) *Doc {
 		}
 	}
 	return d
+}
+
+// Plain tells whether a file is UTF-8 without byte order mark and all its breaks are "\n": its bytes are its text.
+func Plain(raw []byte) bool {
+	return Detect(raw) == UTF8 && bytes.IndexByte(raw, '\r') < 0 && utf8.Valid(raw)
 }
 
 // Detect looks at the byte order mark alone: UTF8 stands for everything without one.
