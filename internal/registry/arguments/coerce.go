@@ -158,6 +158,9 @@ func (c *coercer) convert(to schema.Types, n *schema.Node, v any) (any, bool) {
 	case schema.Integer:
 		return toNumber(n, v)
 	case schema.String:
+		if n.Document {
+			return nil, false // what is to be a whole document isn't guessed from a number
+		}
 		return toText(v)
 	case schema.Object:
 		return c.toObject(n, v)

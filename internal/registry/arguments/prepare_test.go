@@ -31,6 +31,7 @@ func TestPrepare_ConvertsWhatHasOneMeaningAndNothingElse(t *testing.T) {
 		number   = `{"type":"number"}`
 		boolean  = `{"type":"boolean"}`
 		text     = `{"type":"string"}`
+		document = `{"type":"string","contentMediaType":"text/plain"}`
 		list     = `{"type":"array","items":{"type":"string"}}`
 		ints     = `{"type":"array","items":{"type":"integer"}}`
 		object   = `{"type":"object","properties":{"a":{"type":"integer"}}}`
@@ -48,6 +49,7 @@ func TestPrepare_ConvertsWhatHasOneMeaningAndNothingElse(t *testing.T) {
 		{number, `" 0.10000000000000000001 "`, `0.10000000000000000001`},
 		{boolean, `"true"`, `true`}, {boolean, `" FALSE "`, `false`}, {boolean, `"1"`, ``}, {boolean, `"yes"`, ``}, {boolean, `1`, ``}, {boolean, `0`, ``},
 		{text, `42`, `"42"`}, {text, `true`, `"true"`}, {text, `1.50`, `"1.50"`}, {text, `{"a":1}`, ``}, {text, `["a"]`, ``}, {text, `"1"`, `"1"`}, {text, `"null"`, `"null"`},
+		{document, `"5"`, `"5"`}, {document, `""`, `""`}, {document, `5`, ``}, {document, `true`, ``}, {document, `["a"]`, ``},
 		{list, `"[\"a\"]"`, `["a"]`}, {list, `"a"`, `["a"]`}, {list, `5`, `["5"]`}, {list, `["a",1]`, `["a","1"]`}, {list, `{"a":1}`, ``}, {list, `"[\"a\""`, `["[\"a\""]`},
 		{ints, `"[1, \"2\"]"`, `[1,2]`}, {ints, `"7"`, `[7]`}, {ints, `7`, `[7]`}, {ints, `"x"`, ``}, {ints, `[1.0]`, `[1]`},
 		{object, `"{\"a\":1}"`, `{"a":1}`}, {object, `"{\"a\":\"1\"}"`, `{"a":1}`}, {object, `{"a":"1"}`, `{"a":1}`}, {object, `"a"`, ``}, {object, `"{\"a\":1,\"a\":2}"`, ``},

@@ -57,6 +57,7 @@ type Node struct {
 	MinLength, MaxLength, MinItems, MaxItems, MinProps, MaxProps int
 	Pattern                                                      *regexp.Regexp
 	PatternText                                                  string
+	Document                                                     bool // a text with a contentMediaType: only text is one
 
 	Properties        map[string]*Node
 	Required          []string
@@ -141,6 +142,7 @@ func (b *nodeBuilder) fill(n *Node, v any) {
 	if c, ok := m["const"]; ok {
 		n.Const = []any{c}
 	}
+	_, n.Document = m["contentMediaType"].(string)
 	b.limits(n, m)
 	b.object(n, m)
 	b.array(n, m)

@@ -19,6 +19,7 @@ func strictly(root map[string]any) (map[string]any, bool) {
 }
 
 func strictNode(m map[string]any) bool {
+	delete(m, "contentMediaType") // says nothing that a model has to keep to
 	for k := range m {
 		if !slices.Contains(strictAllows, k) {
 			return false
