@@ -67,7 +67,7 @@ func lastLine(s string) string {
 
 // hints are tried in this order; the first that has something to say is told.
 var hints = []func(f failure) string{
-	hintImport, hintModule, hintResult, hintVariable, hintTerminalOnly, hintStdin, hintAwait, hintRelative, hintMemory, hintCrash,
+	hintImport, hintShadow, hintModule, hintResult, hintVariable, hintTerminalOnly, hintStdin, hintAwait, hintRelative, hintMemory, hintCrash,
 }
 
 func (x *run) hint(res environment.Result, errs text) string {

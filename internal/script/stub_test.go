@@ -254,7 +254,40 @@ func TestStub_ModulesOfTheProjectDoNotComeBetween(t *testing.T) { // XS-4
 		f.write(name+".py", "raise RuntimeError('the project own "+name+" was taken')")
 	}
 	f.write("my_project.py", "foo = 'foo'")
-	f.want("hi foo\n", "from hermes_tools import terminal\nfrom my_project import foo\nprint(terminal('hi')['output'], foo)")
+	f.want("hi foo 1 not JSON\n", `
+from hermes_tools import terminal, json_parse
+from my_project import foo
+try: json_parse("nope")
+except ValueError: bad = "not JSON"
+print(terminal("hi")["output"], foo, json_parse("[1]")[0], bad)
+`)
+}
+
+func TestStub_TheScriptsOwnImportsFollowPythonsRule(t *testing.T) { // XS-3, XS-4
+	t.Parallel()
+	f := newFixture(t)
+	f.Tools["terminal"] = echo
+	f.write("json.py", "mine = 'mine'\nprint('loaded')")
+	const use = `
+from hermes_tools import terminal, json_parse
+parsed = json_parse('{"a": 1}')
+try: json_parse('{"a" 1}')
+except ValueError as e: parsed[type(e).__name__] = 2
+print(terminal("hi")["output"], parsed)
+`
+	f.want("hi {'a': 1, 'JSONDecodeError': 2}\nloaded\nmine\n", use+"import json\nprint(json.mine)")
+	f.want("loaded\nmine\nhi {'a': 1, 'JSONDecodeError': 2}\nmine\n", "import json\nprint(json.mine)\n"+use+"import json\nprint(json.mine)")
+	f.config.Mode = script.ModeStrict // the project isn't there to stand before anything
+	f.want("hi {'a': 1, 'JSONDecodeError': 2}\n[1]\n", use+"import json\nprint(json.loads('[1]'))")
+	f.config.Mode = script.ModeProject
+	rep := f.run("import json\nprint(json.dumps(1))")
+	if !strings.Contains(rep.Hint, f.dir+"/json.py") || !strings.Contains(rep.Hint, "standard library") {
+		t.Errorf("hint %q for %s", rep.Hint, rep.Error)
+	}
+	f.write("types.py", "raise RuntimeError('for what it is')")
+	if rep := f.run("import enum"); !strings.Contains(rep.Hint, f.dir+"/types.py") {
+		t.Errorf("hint %q for %s", rep.Hint, rep.Error)
+	}
 }
 
 func TestStub_LargeMessagesBothWays(t *testing.T) { // XR-6

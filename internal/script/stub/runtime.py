@@ -40,6 +40,26 @@ def _failure(result, tool, type):
 
 # --- JSON ---
 
+# Where modules are found ahead of the standard library: beside this file, in the session's directory, in a PYTHONPATH of old.
+_AHEAD = {_os.path.dirname(_os.path.abspath(__file__)), *_os.environ.get("PYTHONPATH", "").split(_os.pathsep)}
+
+
+def _standard_json():
+    """The standard library's json with its decoder, past a json.py or re.py of the project. Which json the script has, or is going
+    to get, is none of our business: that follows Python's own rule."""
+    path, theirs = _sys.path[:], _sys.modules.pop("json", None)
+    _sys.path[:] = [p for p in path if p not in _AHEAD]
+    try:
+        import json.decoder
+
+        return json
+    finally:
+        _sys.path[:] = path
+        if theirs is not None:
+            _sys.modules["json"] = theirs
+        elif any(_os.path.exists(_os.path.join(p, "json" + end)) for p in _AHEAD if p for end in ("", ".py")):
+            _sys.modules.pop("json", None)
+
 
 def _plain(o):
     path = getattr(o, "__fspath__", None)
@@ -73,8 +93,7 @@ def _accelerated():
 
 
 def _portable():
-    import json
-
+    json = _standard_json()
     lax = json.JSONDecoder(strict=False).scan_once
     return (
         lambda o: json.dumps(o, default=_plain, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
@@ -338,15 +357,16 @@ def json_parse(text):
         raise TypeError("json_parse wants text, not " + type(text).__name__)
     blank = " \t\n\r\ufeff"
     start = len(text) - len(text.lstrip(blank))
-    try:
-        import json.decoder  # the scanner takes its exception from there
-    except Exception:
-        pass
+    if "json.decoder" not in _sys.modules:  # the scanner takes its exception from there
+        try:
+            _standard_json()
+        except Exception:
+            pass
     try:
         value, end = _scan_lax(text, start)
     except StopIteration as e:
         raise ValueError("no JSON value at character %d" % e.value) from None
-    except SystemError:  # what it took was the project's own module
+    except (SystemError, ImportError, AttributeError):  # there is none: modules that it needs are the project's
         raise ValueError("not JSON") from None
     if text[end:].strip(blank):
         raise ValueError("text after the JSON value, from character %d" % end)
