@@ -51,6 +51,8 @@ type Question struct {
 	Session     string
 	Task        string
 	Call        string
+	Turn        string // of the conversation; "" = none
+	Surface     string // where the session's person sits
 	Tool        string
 	Title       string // one line, ours
 	Command     string // what would run, whole
@@ -95,8 +97,8 @@ type Asker interface {
 // Crowd is what an Asker implements that keeps many questions open at once, each answered by its id: a chat, a console.
 type Crowd interface {
 	Asker
-	// Open says how many questions are open now.
-	Open() int
+	// Patience is how long people there have for an answer; 0 = as long as the question says.
+	Patience() time.Duration
 }
 
 // Confirmer is an Asker at whose other end a person sits at an interactive terminal, so that a word can be asked of them that no

@@ -1,4 +1,5 @@
-// Package ask puts questions to a person one at a time, and bounds every wait.
+// Package ask puts questions to people and bounds every wait: one at a time where one person sits, many at once where each is
+// answered by its id.
 package ask
 
 import (
@@ -18,7 +19,7 @@ var ErrUndeliverable = errors.New("the question reached nobody")
 // grace is how long a surface may take to return after its context ended.
 const grace = 2 * time.Second
 
-// Desk lets one question through at a time. The zero value works.
+// Desk lets one question through at a time, and any number to a channel.Crowd. The zero value works.
 type Desk struct {
 	once    sync.Once
 	turn    chan struct{} // holds a token while a question is open
@@ -29,6 +30,9 @@ type Desk struct {
 // then asked is false. It returns channel.ErrTimeout at the question's expiry, the context's cause when
 // ctx ends, and an error that matches ErrUndeliverable when asker fails in another way.
 func (d *Desk) Ask(ctx context.Context, asker channel.Asker, prepare func(waiting int) (q channel.Question, needed bool)) (a channel.Answer, asked bool, err error) {
+	if crowd, ok := asker.(channel.Crowd); ok {
+		return together(ctx, crowd, prepare)
+	}
 	d.once.Do(func() { d.turn = make(chan struct{}, 1) })
 	d.waiting.Add(1)
 	select {
@@ -47,6 +51,22 @@ func (d *Desk) Ask(ctx context.Context, asker channel.Asker, prepare func(waitin
 		return a, false, nil
 	}
 	a, err = put(ctx, asker, q)
+	return a, true, err
+}
+
+// together asks many at once: nobody waits for a turn.
+func together(ctx context.Context, crowd channel.Crowd, prepare func(int) (channel.Question, bool)) (a channel.Answer, asked bool, err error) {
+	if ctx.Err() != nil {
+		return a, false, context.Cause(ctx)
+	}
+	q, needed := prepare(0)
+	if !needed {
+		return a, false, nil
+	}
+	if patience := crowd.Patience(); patience > 0 {
+		q.Expires = time.Now().Add(patience)
+	}
+	a, err = put(ctx, crowd, q)
 	return a, true, err
 }
 
