@@ -58,7 +58,7 @@ func (r *run) limits() string {
 	held := r.group.Limit(group.Limits{MemoryMB: l.MemoryMB, Processes: l.Processes})
 	var s strings.Builder
 	for _, file := range held.Join {
-		s.WriteString("echo $$ >" + quote(file) + ";")
+		s.WriteString("echo 0 >" + quote(file) + ";")
 	}
 	s.WriteString("ulimit -c 0;")
 	for _, row := range limitRows {
