@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -19,6 +20,9 @@ type keys interface {
 
 // errEscaped means that the person left the question: Esc, Ctrl-D, or the terminal is gone.
 var errEscaped = errors.New("the person left the question")
+
+// errPreview means that the preview has come while a key was awaited.
+var errPreview = errors.New("the preview has come")
 
 type display uint8
 
@@ -44,6 +48,13 @@ func (p *prompt) line(ctx context.Context, d display) (string, error) {
 	var text []byte
 	for {
 		b, err := p.key(ctx, len(text) == 0)
+		if errors.Is(err, errPreview) {
+			p.out.print("\n" + p.lost + "> ")
+			if d == echo {
+				p.out.print(string(text))
+			}
+			continue
+		}
 		if err != nil {
 			return "", err
 		}
@@ -105,6 +116,9 @@ func (p *prompt) key(ctx context.Context, remind bool) (byte, error) {
 		if remind {
 			p.remind(left)
 		}
+		if p.previewed() {
+			return 0, errPreview
+		}
 		b, ok, err := p.keys.next(poll)
 		if err != nil {
 			return 0, errEscaped
@@ -112,6 +126,20 @@ func (p *prompt) key(ctx context.Context, remind bool) (byte, error) {
 		if ok {
 			return b, nil
 		}
+	}
+}
+
+// previewed tells whether the preview has come since it was last asked.
+func (p *prompt) previewed() bool {
+	select {
+	case text := <-p.preview:
+		p.preview = nil // a closed one brings nothing
+		if text != "" {
+			p.lost = wrap("What would be lost:", p.width) + indent(strings.TrimSuffix(Visible(text), "\n")) + "\n"
+		}
+		return p.lost != ""
+	default:
+		return false
 	}
 }
 

@@ -74,11 +74,32 @@ func (a *Asker) Ask(ctx context.Context, q channel.Question) (answer channel.Ans
 			err = fmt.Errorf("give the terminal back: %w", closeErr)
 		}
 	}()
-	p := &prompt{asker: a, keys: keys, q: q, out: &lines{w: a.out}}
-	if q.Kind == channel.KindSecret {
+	p := &prompt{asker: a, keys: keys, q: q, preview: q.Preview, out: &lines{w: a.out}, width: a.width()}
+	switch {
+	case q.Kind == channel.KindSecret:
 		return p.secret(ctx)
+	case q.Confirm != "":
+		return p.confirm(ctx)
 	}
 	return p.approval(ctx)
+}
+
+// Confirms implements channel.Confirmer: what is typed here is typed by hand.
+func (a *Asker) Confirms() bool { return a.Available() }
+
+// The widths that prose is broken at: longer lines are hard to read, and a terminal that says less than the least says nonsense.
+const (
+	leastWidth = 30
+	usualWidth = 80
+	mostWidth  = 100
+)
+
+func (a *Asker) width() int {
+	w, _, err := term.GetSize(int(a.out.Fd()))
+	if err != nil || w < leastWidth {
+		return usualWidth
+	}
+	return min(w, mostWidth)
 }
 
 // lines writes text to a terminal in raw mode, which needs a carriage return at each line's end.
@@ -88,20 +109,23 @@ func (l *lines) print(s string) { _, _ = io.WriteString(l.w, strings.ReplaceAll(
 
 // prompt is one question at the terminal.
 type prompt struct {
-	asker  *Asker
-	keys   keys
-	q      channel.Question
-	out    *lines
-	warned int
+	asker   *Asker
+	keys    keys
+	q       channel.Question
+	preview <-chan string // nil once it is shown
+	lost    string        // the preview
+	out     *lines
+	width   int
+	warned  int
 }
 
 // who is what the audit gets: the surface; the system's own account of who is logged in stands beside it there.
 const who = "person at the terminal"
 
 func (p *prompt) approval(ctx context.Context) (channel.Answer, error) {
-	p.out.print(card(p.q))
+	p.out.print(card(p.q, p.width))
 	for unknown := 0; unknown < 2; {
-		p.out.print(menu(p.q.Choices, p.left()))
+		p.out.print(menu(p.q, p.left(), p.width))
 		word, err := p.line(ctx, echo)
 		switch {
 		case errors.Is(err, errEscaped):
@@ -114,7 +138,7 @@ func (p *prompt) approval(ctx context.Context) (channel.Answer, error) {
 			return p.deny()
 		}
 		if strings.HasPrefix("view", word) {
-			p.out.print(full(p.q))
+			p.view()
 			continue
 		}
 		if c, ok := choose(p.q.Choices, word); ok {
@@ -125,6 +149,35 @@ func (p *prompt) approval(ctx context.Context) (channel.Answer, error) {
 		p.out.print("That is no choice on offer.\n")
 	}
 	return p.deny()
+}
+
+func (p *prompt) view() {
+	p.out.print(full(p.q, p.width))
+	if p.lost != "" {
+		p.out.print(p.lost)
+	}
+}
+
+// confirm lets an act run only for whoever types what it destroys, at the first attempt.
+func (p *prompt) confirm(ctx context.Context) (channel.Answer, error) {
+	p.out.print(card(p.q, p.width))
+	for {
+		p.out.print(confirmation(p.q, p.left(), p.width))
+		typed, err := p.line(ctx, echo)
+		switch {
+		case errors.Is(err, errEscaped):
+			return p.deny()
+		case err != nil:
+			return p.fail(err)
+		case typed == p.q.Confirm:
+			p.out.print("→ once\n")
+			return channel.Answer{Choice: channel.Once, Typed: typed, Who: who}, nil
+		case typed == "v" || typed == "view":
+			p.view()
+		default:
+			return p.deny()
+		}
+	}
 }
 
 func (p *prompt) deny() (channel.Answer, error) {
@@ -154,7 +207,7 @@ func (p *prompt) secret(ctx context.Context) (channel.Answer, error) {
 	for _, n := range p.q.Notes {
 		p.out.print("  " + oneLine(n) + "\n")
 	}
-	p.out.print(fmt.Sprintf("Not shown while you type; Enter alone goes on without%s: ", within(p.left())))
+	p.out.print(fmt.Sprintf("Not shown while you type; Enter alone goes on without.%s\n> ", remaining(p.left())))
 	word, err := p.line(ctx, hide)
 	p.out.print("\n")
 	switch {

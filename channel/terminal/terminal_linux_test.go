@@ -144,10 +144,14 @@ func TestAsk_KeysDecide(t *testing.T) {
 		"corrected":            {[]string{"x\x7fo\r"}, channel.Once},
 		"line cleared":         {[]string{"deny\x15once\r"}, channel.Once},
 		"arrow key":            {[]string{"\x1b[Ao\r"}, channel.Once},
+		"exact":                {[]string{"e\r"}, channel.Exact},
+		"under":                {[]string{"under\r"}, channel.Under},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openScreen(t)
-			got := s.ask(t.Context(), question(), func() { t.Error("interrupted") })
+			q := question()
+			q.Choices, q.Under = append([]channel.Choice{channel.Exact, channel.Under}, q.Choices...), "/data/src"
+			got := s.ask(t.Context(), q, func() { t.Error("interrupted") })
 			for i, k := range c.keys {
 				s.waitFor(t, "\r\n> ", i+1)
 				s.typeKeys(t, k)
@@ -167,7 +171,7 @@ func TestAsk_ShowsTheFindingAndWhatItIsAbout(t *testing.T) {
 	got := s.ask(t.Context(), q, nil)
 	s.waitFor(t, "> ", 1)
 	for _, want := range []string{"cd src && rm -rf build", "recursive delete", "deletes whole directories: /data/src/build", "Directory: /data",
-		"Environment: local", "elevated", "Note: why", "waiting behind this one: 2", "within 300 s", "o  once", "a  always", "d  deny"} {
+		"Environment: local", "elevated", "Note: why", "waiting behind this one: 2", "300 s left", "then Enter", "Enter alone denies", "Session and always are for: recursive delete", "o  once", "a  always", "d  deny"} {
 		if !strings.Contains(s.text(), want) {
 			t.Errorf("%q isn't shown in\n%s", want, s.text())
 		}
