@@ -87,10 +87,11 @@ func (x *run) findPython(ctx context.Context) error {
 			x.r.o.Tell(text)
 		}
 	}
+	resolver := x.r.o.Resolver.Through(x.place.Environment)
 	if x.mode == ModeStrict {
-		x.python, err = x.r.o.Resolver.Own(ctx, tell)
+		x.python, err = resolver.Own(ctx, tell)
 	} else {
-		x.python, err = x.r.o.Resolver.Project(ctx, x.cfg.Python, x.vars, tell)
+		x.python, err = resolver.Project(ctx, x.cfg.Python, x.vars, tell)
 	}
 	return err
 }

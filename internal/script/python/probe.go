@@ -3,12 +3,16 @@ package python
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
 )
 
 // facts is what an interpreter says of itself.
@@ -20,25 +24,53 @@ type facts struct {
 // question is Python of every version, so that an old one can say how old it is.
 const question = `import sys; sys.stdout.write("python %d %d %d\n%s\n" % (sys.version_info[0], sys.version_info[1], sys.version_info[2], sys.executable))`
 
+// Starter runs a program and ends with it everything that it started, wherever that went. An environment.Environment is one.
+type Starter interface {
+	Run(ctx context.Context, c environment.Command) (environment.Result, error)
+}
+
 // probe starts the candidate and asks who it is. What it answers with is run later: a version manager's wrapper answers with the
 // interpreter behind it, a virtual environment's link with itself.
-func probe(ctx context.Context, path string, wait time.Duration) (facts, error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-E", "-s", "-S", "-c", question)
-	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}
+func probe(ctx context.Context, s Starter, path string, wait time.Duration) (facts, error) {
 	var out bytes.Buffer
-	cmd.Stdout = &limited{buf: &out, left: 64 << 10}
-	cmd.WaitDelay = 100 * time.Millisecond
-	ownGroup(cmd)
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return facts{}, fmt.Errorf("ask %s for its version: no answer in %s", path, wait)
-		}
+	res, err := s.Run(ctx, environment.Command{
+		Argv:    []string{path, "-E", "-s", "-S", "-c", question},
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"},
+		Dir:     "/", Output: &limited{buf: &out, left: 64 << 10}, Stderr: io.Discard,
+		Timeout: wait, Grace: 100 * time.Millisecond, EndLeft: true,
+	})
+	switch {
+	case err != nil:
 		return facts{}, fmt.Errorf("ask %s for its version: %w", path, err)
+	case res.Reason == environment.TimedOut:
+		return facts{}, fmt.Errorf("ask %s for its version: no answer in %s", path, wait)
+	case res.Reason != environment.Exited || res.ExitCode != 0:
+		return facts{}, fmt.Errorf("ask %s for its version: it ended with code %d", path, res.ExitCode)
 	}
 	return parseFacts(path, out.String())
+}
+
+// direct starts candidates where no environment is at hand. It ends the candidate's process group with it.
+type direct struct{}
+
+func (direct) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout = c.Dir, c.Environ, c.Output
+	cmd.WaitDelay = c.Grace
+	ownGroup(cmd)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return environment.Result{Reason: environment.TimedOut}, nil
+	case errors.As(err, &exit):
+		return environment.Result{Reason: environment.Exited, ExitCode: exit.ExitCode()}, nil
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return environment.Result{}, err
+	}
+	return environment.Result{Reason: environment.Exited}, nil
 }
 
 func parseFacts(path, out string) (facts, error) {

@@ -63,6 +63,12 @@ type Own interface {
 type Resolver struct {
 	o     Options
 	wait  time.Duration // for a candidate's answer
+	start Starter
+	*memory
+}
+
+// memory is what Resolvers of one origin share.
+type memory struct {
 	mu    sync.Mutex
 	known map[identity]answer
 }
@@ -91,7 +97,13 @@ func New(o Options) *Resolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Resolver{o: o, wait: probeTime, known: map[identity]answer{}}
+	return &Resolver{o: o, wait: probeTime, start: direct{}, memory: &memory{known: map[identity]answer{}}}
+}
+
+// Through returns a Resolver with the same memory that starts candidates by s: a place where commands run ends all that they start,
+// also what left their process group.
+func (r *Resolver) Through(s Starter) *Resolver {
+	return &Resolver{o: r.o, wait: r.wait, start: s, memory: r.memory}
 }
 
 // Project finds the interpreter of project mode: the configured one, that of VIRTUAL_ENV, of CONDA_PREFIX, else Hermes's own.
@@ -189,7 +201,7 @@ func (r *Resolver) ask(ctx context.Context, path string) (facts, error) {
 	if ok && (a.err == nil || now.Sub(a.at) < failureTTL) {
 		return a.found, a.err
 	}
-	f, err := probe(ctx, path, r.wait)
+	f, err := probe(ctx, r.start, path, r.wait)
 	if ctx.Err() != nil {
 		return f, err // says nothing about the interpreter
 	}

@@ -14,6 +14,11 @@ import (
 
 // Run starts the command in a group of its own, ends it with ctx, and drains its output for a bounded time.
 func (p *Env) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+	}
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Environ, c.Output, c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
