@@ -1,3 +1,3 @@
 package rules
 
-var cloudRows []Row
+func cloudRows() []Row { return nil }

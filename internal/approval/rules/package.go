@@ -1,3 +1,3 @@
 package rules
 
-var packageRows []Row
+func packageRows() []Row { return nil }

@@ -81,8 +81,8 @@ type index struct {
 // table is made when the first command is judged: most processes judge none.
 var table = sync.OnceValue(func() *index {
 	t := &index{
-		rows: slices.Concat(floorRows, deleteRows, diskRows(), sqlRows(), systemRows(), userRows, secretRows, permRows,
-			kernelRows, accountRows, processRows, netRows, remoteRows, codeRows, gitRows, containerRows, clusterRows, cloudRows, packageRows,
+		rows: slices.Concat(floorRows, deleteRows, diskRows(), sqlRows(), databaseRows(), systemRows(), userRows, secretRows, permRows,
+			kernelRows, accountRows, processRows, netRows, remoteRows, codeRows, gitRows(), containerRows(), clusterRows(), infraRows(), cloudRows(), packageRows(),
 			sudoRows, agentRows, analysisRows),
 		byProgram: map[string][]*Row{}, byNote: map[analysis.NoteKind]*Row{}, rank: map[*Row]int{},
 	}
