@@ -179,12 +179,6 @@ func (s *stream) text() text {
 	t := text{head: r.Head, tail: r.Tail, cut: r.Truncated, total: r.Total.Bytes + s.skipped, captured: int64(len(r.Head) + len(r.Tail)), spillErr: r.Spill.Err}
 	t.omitted = t.total - t.captured
 	t.lines = r.Omitted.Lines + s.lines
-	if t.cut {
-		if r.Head != "" && !strings.HasSuffix(r.Head, "\n") {
-			t.lines++ // the line that was cut in the middle counts with those left out too
-		}
-		t.lines = max(t.lines, 1)
-	}
 	return t
 }
 

@@ -243,18 +243,26 @@ func (c *Collector) Result() Result {
 	r.Truncated = true
 	head := wholeRunes(c.head)
 	head = head[:headEnd(head)]
-	tail = c.cutTail(tail)
+	start := c.tailAt(tail)
+	before := c.head // what the text that is left out ends with
+	if start > 0 {
+		before = tail[:start]
+	}
+	tail = tail[start:]
 	r.Head, r.Tail = string(head), string(tail)
 	r.Omitted = Counts{
 		Bytes: c.total.Bytes - int64(len(head)+len(tail)),
 		Chars: c.total.Chars - int64(chars(head)+chars(tail)),
-		Lines: r.Total.Lines - int64(Lines(r.Head)) - int64(Lines(r.Tail)),
+		Lines: c.total.Lines - int64(bytes.Count(head, newline)+bytes.Count(tail, newline)),
+	}
+	if !bytes.HasSuffix(before, newline) {
+		r.Omitted.Lines++ // its last line goes on in the tail, or is the stream's unended last
 	}
 	return r
 }
 
-// cutTail returns the end of b, what the ring holds, that is the tail.
-func (c *Collector) cutTail(b []byte) []byte {
+// tailAt returns where in b, what the ring holds, the tail begins.
+func (c *Collector) tailAt(b []byte) int {
 	keep := c.opts.Limit - c.headLimit
 	start := 0
 	if c.opts.Unit == InBytes {
@@ -265,7 +273,7 @@ func (c *Collector) cutTail(b []byte) []byte {
 	} else {
 		start = offsetFromEnd(b, keep)
 	}
-	return b[start+tailStart(b[start:], start > 0 && b[start-1] == '\n'):]
+	return start + tailStart(b[start:], start > 0 && b[start-1] == '\n')
 }
 
 // wholeRunes returns b without a character that isn't whole at its end.

@@ -57,8 +57,8 @@ func TestCollector_KeepsFortyAndSixtyPercent(t *testing.T) { // ENG-17, SIZ-9
 	if r.Head != strings.Repeat("日", 400) || r.Tail != strings.Repeat("本", 600) {
 		t.Errorf("head %d bytes, tail %d bytes", len(r.Head), len(r.Tail))
 	}
-	want := textcap.Counts{Bytes: 5000, Chars: 5000, Lines: -1}
-	if want.Lines = r.Omitted.Lines; r.Omitted != want {
+	want := textcap.Counts{Bytes: 5000, Chars: 5000, Lines: 1}
+	if r.Omitted != want {
 		t.Errorf("omitted %+v, want %+v", r.Omitted, want)
 	}
 }
@@ -171,6 +171,26 @@ func TestCollector_LimitBelowZeroOnlyCounts(t *testing.T) {
 	}
 }
 
+func TestCollector_ALineThatIsCutCountsAsLeftOut(t *testing.T) { // ENG-17, XO-2
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct {
+		name, text string
+		want       int64
+	}{
+		{"one line, cut twice", strings.Repeat("x", 3000), 1},
+		{"the head's last line and the tail's first", "a\n" + long + long + "\nb\nc\n" + long + long + "\nd", 4},
+		{"at a line's end before the tail", "a\n" + long + long + "\n" + long[:250] + "\n", 1},
+		{"whole lines", strings.Repeat("0123456789\n", 100), 100 - 18 - 27},
+		{"no line break at the end", strings.Repeat("0123456789\n", 100) + "z", 100 - 18 - 27},
+	} {
+		r := collect(textcap.CollectorOptions{Limit: 500, Unit: textcap.InBytes}, c.text)
+		gone := c.text[len(r.Head) : len(c.text)-len(r.Tail)]
+		if r.Omitted.Lines != c.want || r.Omitted.Lines != int64(textcap.Lines(gone)) {
+			t.Errorf("%s: %d lines left out, want %d; they are %q", c.name, r.Omitted.Lines, c.want, gone)
+		}
+	}
+}
+
 func FuzzCollector(f *testing.F) {
 	f.Add(numbered(30), uint8(100), uint8(40), uint8(7), false)
 	f.Add("é👍日\n\n", uint8(3), uint8(40), uint8(1), true)
@@ -210,7 +230,7 @@ func FuzzCollector(f *testing.F) {
 			t.Fatalf("%q became %q and %q", s, r.Head, r.Tail)
 		}
 		gone := s[len(r.Head) : len(s)-len(r.Tail)]
-		want := textcap.Counts{Bytes: int64(len(gone)), Chars: int64(utf8.RuneCountInString(gone)), Lines: r.Omitted.Lines}
+		want := textcap.Counts{Bytes: int64(len(gone)), Chars: int64(utf8.RuneCountInString(gone)), Lines: int64(textcap.Lines(gone))}
 		if r.Omitted != want || !utf8.ValidString(r.Head) || !utf8.ValidString(r.Tail) {
 			t.Fatalf("omitted %+v, want %+v", r.Omitted, want)
 		}
