@@ -14,6 +14,8 @@ type pager struct {
 	limit    int  // lines wanted; 0 = all
 	maxChars int  // of all lines together, 0 = no bound
 	maxLine  int  // characters of a line that are kept, 0 = all
+	joined   bool // lines are kept as one text, with no bound on characters
+	room     int  // bytes that the joined text may need
 	brk      byte // what ends a line
 	index    *memory.Index
 
@@ -21,6 +23,8 @@ type pager struct {
 	at      int64 // place of the next byte in the file
 	open    bool  // that line has begun
 	out     []shownLine
+	text    []byte // joined: the lines taken, as they stand in the file
+	taken   int    // lines in out or text
 	current shownLine
 	chars   int
 	full    bool // nothing more is taken
@@ -46,6 +50,8 @@ func (p *pager) feed(b []byte) {
 			p.beyond = true
 			n = len(b)
 			p.count(b)
+		case p.joined:
+			n = p.join(b)
 		default:
 			n = p.take(b)
 		}
@@ -77,6 +83,26 @@ func (p *pager) count(b []byte) {
 	if n > 0 && p.index != nil {
 		p.index.Note(p.line, p.at+int64(bytes.LastIndexByte(b, p.brk))+1)
 	}
+}
+
+// join takes as many lines as are wanted and tells how many bytes that were.
+func (p *pager) join(b []byte) int {
+	n, lines := len(b), bytes.Count(b, []byte{p.brk})
+	if p.limit > 0 && p.taken+lines >= p.limit {
+		n, lines = 0, p.limit-p.taken
+		for range lines {
+			n += bytes.IndexByte(b[n:], p.brk) + 1
+		}
+		p.full = true
+	}
+	if p.text == nil {
+		p.text = make([]byte, 0, max(p.room, n))
+	}
+	p.text = append(p.text, b[:n]...)
+	p.line += lines
+	p.taken += lines
+	p.open = n > 0 && b[n-1] != p.brk
+	return n
 }
 
 // take adds to the current line and tells how many bytes it took.
@@ -124,13 +150,14 @@ func (p *pager) end() {
 		size = min(size, p.maxLine)
 	}
 	size += len(fmt.Sprint(p.line)) + 2 // number, bar, break
-	if p.maxChars > 0 && len(p.out) > 0 && p.chars+size > p.maxChars {
+	if p.maxChars > 0 && p.taken > 0 && p.chars+size > p.maxChars {
 		p.full, p.dropped, p.beyond = true, true, true
 		return
 	}
 	p.chars += size
 	p.out = append(p.out, c)
-	p.full = p.limit > 0 && len(p.out) >= p.limit
+	p.taken++
+	p.full = p.limit > 0 && p.taken >= p.limit
 }
 
 // finish is called at the end of the file and gives the number of its lines.
@@ -138,12 +165,17 @@ func (p *pager) finish() int {
 	if !p.open {
 		return p.line - 1
 	}
-	if p.line >= p.first && !p.full {
+	switch {
+	case p.line < p.first || p.full:
+		return p.line
+	case p.joined:
+		p.taken++
+		p.line++
+	default:
 		p.end()
-		return p.line - 1
 	}
-	return p.line
+	return p.line - 1
 }
 
 // next is the number of the line behind those taken.
-func (p *pager) next() int { return p.first + len(p.out) }
+func (p *pager) next() int { return p.first + p.taken }

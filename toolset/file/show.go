@@ -75,15 +75,6 @@ func show(b *strings.Builder, s string) (undecodable bool) {
 	return undecodable
 }
 
-// plain joins lines as they stand in the file, for programs. Bytes that are no text become replacement marks.
-func plain(lines []shownLine) (out string, undecodable bool) {
-	var b strings.Builder
-	for _, l := range lines {
-		b.Write(l.text)
-	}
-	return marked(b.String())
-}
-
 // marked puts a replacement mark in place of each byte that is no text.
 func marked(s string) (out string, undecodable bool) {
 	if utf8.ValidString(s) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"unsafe"
 
 	"github.com/hermes-runtime/hermes/toolset/file/memory"
 	"github.com/hermes-runtime/hermes/toolset/file/text"
@@ -22,7 +23,12 @@ const eightBitWarning = "the file is in an old code page: bytes that are no UTF-
 // pager makes one for a query.
 func (s *source) pager(q pageQuery) *pager {
 	p := &pager{first: q.offset, limit: q.limit, brk: lineBreak(s.head), line: 1}
-	if !q.script {
+	if q.script {
+		p.joined = true
+		if q.limit == 0 {
+			p.room = int(min(s.info.Size, maxWide))
+		}
+	} else {
 		p.maxChars, p.maxLine = s.config.ReadMaxChars, s.config.Output.MaxLineLength
 	}
 	return p
@@ -115,7 +121,7 @@ func (s *source) fill(res *readResult, p *pager, q pageQuery, total int) {
 	var content string
 	var undecodable bool
 	if q.script {
-		content, undecodable = plain(p.out)
+		content, undecodable = marked(unsafe.String(unsafe.SliceData(p.text), len(p.text))) // nothing is added to it any more
 	} else {
 		content, undecodable = numbered(p.out, p.first, p.maxLine)
 	}
@@ -141,7 +147,7 @@ func (s *source) advise(res *readResult, p *pager, q pageQuery, total int) {
 	switch {
 	case res.Truncated:
 		res.Hint = fmt.Sprintf("there are more lines: go on with offset=%d", p.next())
-	case len(p.out) == 0 && p.first > 1:
+	case p.taken == 0 && p.first > 1:
 		res.Hint = fmt.Sprintf("offset %d lies behind the end: the file has %d lines", p.first, total)
 	}
 	if len(p.out) == 1 && p.out[0].chars > p.maxChars && p.maxChars > 0 {
@@ -157,7 +163,7 @@ func (s *source) remember(p *pager, total pumped, stamp memory.Stamp) {
 	seen := memory.Seen{Name: s.target.name, Dir: s.dir, First: p.first, Last: p.next() - 1}
 	if total.known {
 		seen.Total = total.lines
-		seen.Whole = p.first == 1 && len(p.out) == total.lines
+		seen.Whole = p.first == 1 && p.taken == total.lines
 	}
 	s.book.Read(s.target.path, stamp, seen)
 }
