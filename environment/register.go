@@ -20,6 +20,9 @@ type Backend struct {
 	Config func() any
 	// Check says why the backend can't be used here, in words that a user can act on.
 	Check func(ctx context.Context, config any) error
+	// Traits says what a place will expose of the host by its configuration, as Info.Traits does for one that is open. nil = whatever
+	// a place does reaches the host.
+	Traits func(config any) Traits
 	// Lacking says what the place will not be able to do where hermes itself runs on an operating system (a value of runtime.GOOS),
 	// as Info.Lacking will, but without opening anything. nil = nothing that is known beforehand.
 	Lacking func(goos string) map[string]string

@@ -51,3 +51,14 @@ func DangerousPatterns() []Pattern {
 	}
 	return out
 }
+
+// Patterns lists every row of a gate: the built-in ones, and the user's.
+func (g *Gate) Patterns() []Pattern {
+	out := DangerousPatterns()
+	if u := g.config.Rows; u != nil {
+		for _, r := range u.own {
+			out = append(out, Pattern{r.row.Matches, r.row.Key})
+		}
+	}
+	return out
+}

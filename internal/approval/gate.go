@@ -3,12 +3,11 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -20,41 +19,13 @@ import (
 	"github.com/hermes-runtime/hermes/internal/approval/rules"
 )
 
-// DefaultTimeout is how long a person at a terminal has to answer.
+// DefaultTimeout is how long a person has to answer.
 const DefaultTimeout = 300 * time.Second
 
-// Mode says when people are asked.
-type Mode string
-
-// The modes.
-const (
-	Manual Mode = "manual" // each finding that memory doesn't cover
-	Smart  Mode = "smart"  // a reviewing model first; without one, as Manual
-	Off    Mode = "off"    // never; floor and denying rules hold
-)
-
-// ParseMode reads a configured mode. Boolean words are read as YAML may give them; an unknown word is Manual, with ok false.
-func ParseMode(s string) (m Mode, ok bool) {
-	switch s {
-	case "", "manual", "true":
-		return Manual, true
-	case "smart":
-		return Smart, true
-	case "off", "false":
-		return Off, true
-	}
-	return Manual, false
-}
-
-// approves tells whether a mode for unattended sessions lets findings through. Anything but these words is deny.
-func approves(mode string) bool {
-	return slices.Contains([]string{"approve", "off", "allow", "yes"}, mode)
-}
-
-// Rememberer stores an answer of "always" for good. The config package's is one.
+// Rememberer stores an answer of "always" for good. The runtime's writes the configuration.
 type Rememberer interface {
-	// Remember adds keys to the permanent list. It returns when they are on disk.
-	Remember(ctx context.Context, keys []string) error
+	// Remember adds grants to the permanent list. It returns when they are on disk.
+	Remember(ctx context.Context, grants []Grant) error
 }
 
 // Auditor records decisions. Record returns when the line is written; it is called before the act runs.
@@ -68,23 +39,35 @@ type Observer interface {
 	// Requested comes in front of the decision; q is what a person would be shown.
 	Requested(q channel.Question)
 	// Responded comes behind it.
-	Responded(requestID string, d Decision)
+	Responded(q channel.Question, d Decision)
 }
 
 // Config builds a Gate. The zero value asks nobody: what is found is refused.
 type Config struct {
 	Mode            Mode
-	UnattendedMode  string        // approve (or off, allow, yes) lets findings through where nobody can be asked; anything else refuses
+	Yolo            bool          // as Off, for sessions that are no other session's children
+	UnattendedMode  string        // approve (or off, allow, yes) lets findings through where nobody can be asked, smart what the reviewer approves; anything else refuses
 	SingleQueryMode string        // the same for SingleQuery sessions; default UnattendedMode
 	CronMode        string        // the same for Scheduled sessions; default UnattendedMode
+	Sandboxed       Sandboxed     // default SandboxReach
+	FloorConfirm    bool          // a person at an interactive terminal may type the device of a floor act to let it run once
+	SubagentsShare  bool          // child sessions use what was answered for the session they descend from
 	Timeout         time.Duration // for an answer; default DefaultTimeout
+	GatewayTimeout  time.Duration // the same where the asker is a channel.Crowd; default DefaultTimeout
+	Rows            *UserRows     // the user's own
 	Allowlist       *Allowlist
+	Current         func() *Allowlist // the permanent list as it is now, in place of Allowlist; called only when something was found
 	Asker           channel.Asker
+	Approver        Reviewer   // the user's own program: asked before a model and a person
+	Reviewer        Reviewer   // the reviewing model; asked in mode Smart
 	Remember        Rememberer // nil: "always" isn't offered
 	Audit           Auditor    // nil: decisions aren't recorded
 	Observer        Observer
-	Redact          func(string) string // takes secrets out of what is recorded
-	Log             *slog.Logger
+	// Preview tells, within a fraction of a second, what would be lost: one value, then the channel is closed; nil = nothing to tell.
+	// It stops when ctx ends.
+	Preview func(ctx context.Context, r *Request, findings []rules.Finding) <-chan string
+	Redact  func(string) string // takes secrets out of what is recorded
+	Log     *slog.Logger
 }
 
 // Gate decides about requests. It is safe for use by many goroutines.
@@ -99,19 +82,19 @@ func New(c Config) *Gate {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}
+	if c.GatewayTimeout <= 0 {
+		c.GatewayTimeout = DefaultTimeout
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	if c.Redact == nil {
 		c.Redact = func(s string) string { return s }
 	}
-	if c.SingleQueryMode == "" {
-		c.SingleQueryMode = c.UnattendedMode
-	}
-	if c.CronMode == "" {
-		c.CronMode = c.UnattendedMode
-	}
-	return &Gate{config: c, memory: memory{list: c.Allowlist}}
+	c.Sandboxed = cmp.Or(c.Sandboxed, SandboxReach)
+	c.SingleQueryMode = cmp.Or(c.SingleQueryMode, c.UnattendedMode)
+	c.CronMode = cmp.Or(c.CronMode, c.UnattendedMode)
+	return &Gate{config: c, memory: memory{list: c.Allowlist, current: c.Current}}
 }
 
 // Check decides whether a request may run. It returns at the latest when ctx ends or the time for an answer is over. A caller runs
@@ -119,45 +102,27 @@ func New(c Config) *Gate {
 func (g *Gate) Check(ctx context.Context, req Request) Decision {
 	findings, reading := g.findings(&req)
 	if len(findings) == 0 {
+		g.note(&req, reading)
 		return Decision{Outcome: Allowed, RequestID: req.ID}
 	}
 	if req.ID == "" {
 		req.ID = newID()
 	}
-	c := &check{gate: g, req: &req, reading: reading, all: findings, started: time.Now()}
-	d := Decision{RequestID: req.ID, Findings: findings, Binding: bind(&req, reading)}
-	for _, f := range findings {
-		if !slices.Contains(d.IDs, f.Row.ID) {
-			d.IDs, d.Keys = append(d.IDs, f.Row.ID), append(d.Keys, f.Row.Key)
-		}
-	}
-	c.decision = &d
+	c := g.check(&req, findings, reading)
+	var q channel.Question
 	if g.config.Observer != nil {
-		g.config.Observer.Requested(c.question(findings, 0))
+		q = c.question(findings, 0)
+		g.config.Observer.Requested(q)
 	}
 	c.decide(ctx)
 	c.record(ctx)
 	if g.config.Observer != nil {
-		g.config.Observer.Responded(req.ID, d)
+		g.config.Observer.Responded(q, *c.decision)
 	}
-	return d
-}
-
-func (g *Gate) findings(req *Request) ([]rules.Finding, *analysis.Reading) {
-	switch req.Kind {
-	case KindPath:
-		return pathFindings(req), nil
-	case KindHook:
-		return hookFindings(req), nil
-	case KindCode:
-		return nil, nil // each call that the script makes comes here by itself
+	if c.decision.Runs() {
+		g.note(&req, reading)
 	}
-	script := req.Script
-	if script == nil || script.Text() != req.Command {
-		script, _ = analysis.Parse(req.Command)
-	}
-	report := AnalyzeScript(script, req.input())
-	return report.Findings, report.Reading
+	return *c.decision
 }
 
 // check is one request on its way to a decision.
@@ -168,42 +133,89 @@ type check struct {
 	all      []rules.Finding
 	decision *Decision
 	started  time.Time
+	trial    bool // nothing is asked and no session counts
 }
 
-// decide goes by the order of policy: floor, memory, mode, a person.
+func (g *Gate) check(req *Request, findings []rules.Finding, reading *analysis.Reading) *check {
+	d := &Decision{RequestID: req.ID, Findings: findings, Binding: bind(req, reading), hostLike: req.HostLike, mounts: len(req.Mounts)}
+	for _, f := range findings {
+		if !slices.Contains(d.IDs, f.Row.ID) || f.Row.Family == familyOwn && !slices.Contains(d.Keys, f.Row.Key) {
+			d.IDs, d.Keys = append(d.IDs, f.Row.ID), append(d.Keys, f.Row.Key)
+		}
+	}
+	return &check{gate: g, req: req, reading: reading, all: findings, decision: d, started: time.Now()}
+}
+
+func (g *Gate) findings(req *Request) ([]rules.Finding, *analysis.Reading) {
+	switch req.Kind {
+	case KindPath:
+		return pathFindings(req), nil
+	case KindHook:
+		return hookFindings(req), nil
+	case KindCode:
+		return g.codeFindings(req)
+	}
+	script := req.Script
+	if script == nil || script.Text() != req.Command {
+		script, _ = analysis.Parse(req.Command)
+	}
+	in := req.input()
+	in.Files = g.files(req)
+	report := AnalyzeScript(script, in)
+	return g.config.Rows.apply(report.Findings, report.Reading), report.Reading
+}
+
+// decide goes by the order of policy: floor and denials, the environment, memory, mode, a person.
 func (c *check) decide(ctx context.Context) {
-	if c.req.HostLike && slices.ContainsFunc(c.all, func(f rules.Finding) bool { return f.Floor }) {
-		c.end(Floor, ByRule)
+	o, confirm := c.forbidden()
+	if o != "" && (confirm == "" || !c.confirms()) {
+		c.end(o, ByRule)
 		return
 	}
 	open, how := c.uncovered()
-	switch {
-	case len(open) == 0:
-		c.end(Approved, how)
-	case c.gate.config.Mode == Off || c.gate.memory.yolo(c.req.Session):
-		c.end(Approved, ByMode)
-	default:
-		c.ask(ctx, open)
+	if confirm != "" {
+		c.put(ctx, open, confirm)
+		return
 	}
+	if len(open) > 0 && c.unasked() {
+		open, how = slices.DeleteFunc(open, func(f rules.Finding) bool { return !alwaysAsked(f.Row) }), ByMode
+	}
+	if len(open) == 0 {
+		c.end(Approved, how)
+		return
+	}
+	c.ask(ctx, open)
+}
+
+// unasked tells whether questions are turned off for this session.
+func (c *check) unasked() bool {
+	g := c.gate
+	return g.config.Mode == Off || g.config.Yolo && c.req.Root == "" || !c.trial && g.memory.yolo(c.req.Session)
 }
 
 func (c *check) end(o Outcome, how How) {
 	c.decision.Outcome, c.decision.How = o, how
 	if !c.decision.Runs() {
-		c.decision.Text = refusal(o, c.all)
+		c.decision.Text = refusal(c)
 	}
 }
 
-// uncovered lists the findings that no memory opens: each is decided for itself.
+// uncovered lists the findings that nothing opens: each is decided for itself.
 func (c *check) uncovered() (open []rules.Finding, how How) {
 	for i := range c.all {
 		f := &c.all[i]
-		h, ok := c.gate.memory.covers(c.req.Session, c.decision.Binding, c.program(f), f)
-		if !ok {
+		if h, ok := c.waived(f); ok {
+			how = cmp.Or(how, h)
+			continue
+		}
+		h, entry := c.gate.memory.covers(c, f)
+		if h == "" {
 			open = append(open, *f)
 			continue
 		}
-		how = h
+		if how = h; entry != nil {
+			c.decision.Entry = entry.Name
+		}
 	}
 	return open, how
 }
@@ -215,32 +227,82 @@ func (c *check) program(f *rules.Finding) string {
 	return c.reading.Commands[f.Command].Program
 }
 
+// asker reaches the session's person; nil = nobody does.
+func (c *check) asker() channel.Asker {
+	if c.req.Setting != Attended {
+		return nil
+	}
+	if c.req.Asker != nil {
+		return c.req.Asker
+	}
+	return c.gate.config.Asker
+}
+
+// confirms tells whether a person sits at an interactive terminal.
+func (c *check) confirms() bool {
+	k, ok := c.asker().(channel.Confirmer)
+	return ok && k.Confirms()
+}
+
 func (c *check) ask(ctx context.Context, open []rules.Finding) {
-	asker := c.req.Asker
-	if asker == nil {
-		asker = c.gate.config.Asker
-	}
-	if asker == nil || c.req.Setting != Attended {
-		c.unattended()
-		return
-	}
 	start := time.Now()
+	smart, attended := c.gate.config.Mode == Smart, c.asker() != nil
+	if !attended {
+		switch stance := c.stance(); {
+		case slices.ContainsFunc(open, func(f rules.Finding) bool { return alwaysAsked(f.Row) }):
+			c.end(Unattended, ByRule)
+			return
+		case stance == stanceApprove:
+			c.end(Approved, ByMode)
+			return
+		default:
+			smart = stance == stanceSmart
+		}
+	}
+	done, objection := c.reviewed(ctx, open, smart)
+	c.decision.Waited = time.Since(start)
+	c.decision.Objection = objection
+	switch {
+	case done:
+	case attended:
+		c.put(ctx, open, "")
+	case objection != "":
+		c.end(Denied, c.decision.How)
+	default:
+		c.end(Unattended, ByRule)
+	}
+}
+
+// put asks the person. With confirm set, one text has to be typed, and consent is for this once.
+func (c *check) put(ctx context.Context, open []rules.Finding, confirm string) {
+	asker, start := c.asker(), time.Now()
+	var shown channel.Question
+	ctx, done := context.WithCancel(ctx)
+	defer done()
 	answer, asked, err := c.gate.desk.Ask(ctx, asker, func(waiting int) (channel.Question, bool) {
 		var how How
 		if open, how = c.uncovered(); len(open) == 0 { // an answer to the question before this one
 			c.end(Approved, how)
 			return channel.Question{}, false
 		}
-		return c.question(open, waiting), true
+		shown = c.question(open, waiting)
+		if confirm != "" {
+			shown.Confirm, shown.Choices = confirm, []channel.Choice{channel.Once, channel.Deny}
+		}
+		c.decision.targets = identities(c.req.Disk, c.all)
+		if c.gate.config.Preview != nil {
+			shown.Preview = c.gate.config.Preview(ctx, c.req, open)
+		}
+		return shown, true
 	})
-	c.decision.Waited, c.decision.Asked = time.Since(start), asked
+	c.decision.Waited, c.decision.Asked = c.decision.Waited+time.Since(start), asked
 	if err == nil && !asked {
 		return
 	}
 	c.decision.Who = answer.Who
 	switch {
 	case err == nil:
-		c.answered(ctx, answer, open)
+		c.answered(ctx, answer, asking{open, shown})
 	case errors.Is(err, channel.ErrTimeout):
 		c.end(TimedOut, ByRule)
 	case errors.Is(err, ask.ErrUndeliverable):
@@ -251,91 +313,18 @@ func (c *check) ask(ctx context.Context, open []rules.Finding) {
 	}
 }
 
-func (c *check) unattended() {
-	mode := c.gate.config.UnattendedMode
+func (c *check) stance() stance {
 	switch c.req.Setting {
 	case SingleQuery:
-		mode = c.gate.config.SingleQueryMode
+		return stanceOf(c.gate.config.SingleQueryMode)
 	case Scheduled:
-		mode = c.gate.config.CronMode
+		return stanceOf(c.gate.config.CronMode)
 	}
-	if approves(mode) {
-		c.end(Approved, ByMode)
-		return
-	}
-	c.end(Unattended, ByRule)
-}
-
-// answered applies what a person said. Anything that isn't a choice on offer is no consent.
-func (c *check) answered(ctx context.Context, a channel.Answer, open []rules.Finding) {
-	if !slices.Contains(c.choices(open), a.Choice) || a.Choice == channel.Deny {
-		c.end(Denied, ByPerson)
-		return
-	}
-	c.decision.Scope = a.Choice
-	c.end(Approved, ByPerson)
-	if a.Choice == channel.Once {
-		return
-	}
-	c.gate.memory.store(c.req.Session, c.decision.Binding, open)
-	if a.Choice != channel.Always {
-		return
-	}
-	var keys []string
-	for _, f := range open {
-		if f.Row.Remember == rules.RememberAll && !slices.Contains(keys, f.Row.Key) {
-			keys = append(keys, f.Row.Key)
-		}
-	}
-	if err := c.gate.config.Remember.Remember(ctx, keys); err != nil {
-		c.decision.Note = fmt.Sprintf("the answer holds for this session only: storing it failed: %v", err)
-		c.gate.config.Log.Warn("an answer of always was not stored", "error", err)
-		return
-	}
-	c.gate.memory.allow(keys)
-}
-
-// choices lists the answers on offer: what can't be stored isn't.
-func (c *check) choices(open []rules.Finding) []channel.Choice {
-	out := []channel.Choice{channel.Once}
-	stored := func(want ...rules.Remember) bool {
-		return slices.ContainsFunc(open, func(f rules.Finding) bool { return slices.Contains(want, f.Row.Remember) })
-	}
-	if stored(rules.RememberAll, rules.RememberExact) {
-		out = append(out, channel.Session)
-	}
-	if stored(rules.RememberAll) && c.gate.config.Remember != nil {
-		out = append(out, channel.Always)
-	}
-	return append(out, channel.Deny)
+	return stanceOf(c.gate.config.UnattendedMode)
 }
 
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
-}
-
-// bind hashes what a decision is for.
-func bind(req *Request, reading *analysis.Reading) string {
-	h := sha256.New()
-	part := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
-	part(req.EnvID)
-	part(string(req.Kind))
-	part(req.Dir)
-	part(req.Command)
-	for _, p := range req.Paths {
-		part(p.Path)
-	}
-	if reading != nil {
-		for i := range reading.Commands {
-			for _, w := range reading.Commands[i].Words {
-				part(w.Text)
-			}
-			for _, r := range reading.Commands[i].Redirects {
-				part(r.Op + r.Target.Text)
-			}
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

@@ -32,13 +32,17 @@ func (p *person) Ask(_ context.Context, q channel.Question) (channel.Answer, err
 }
 
 type remembered struct {
-	keys []string
-	err  error
+	keys   []string
+	grants []approval.Grant
+	err    error
 }
 
-func (r *remembered) Remember(_ context.Context, keys []string) error {
-	if r.err == nil {
-		r.keys = append(r.keys, keys...)
+func (r *remembered) Remember(_ context.Context, grants []approval.Grant) error {
+	for _, g := range grants {
+		if r.err == nil {
+			r.keys = append(r.keys, g.Key)
+			r.grants = append(r.grants, g)
+		}
 	}
 	return r.err
 }
@@ -328,7 +332,7 @@ func TestGate_QuestionsComeOneAtATime(t *testing.T) {
 func TestGate_PathsAndHooksAreAsked(t *testing.T) {
 	p := &person{choice: channel.Once}
 	g := approval.New(approval.Config{Asker: p, Remember: &remembered{}})
-	d := g.Check(t.Context(), approval.Request{Kind: approval.KindPath, Dir: "/data/app", Paths: []approval.PathAct{{Path: "x.txt"}, {Path: "/etc/hosts"}}})
+	d := g.Check(t.Context(), approval.Request{Kind: approval.KindPath, HostLike: true, Dir: "/data/app", Paths: []approval.PathAct{{Path: "x.txt"}, {Path: "/etc/hosts"}}})
 	if !slices.Equal(d.IDs, []string{"sysconf.write"}) {
 		t.Errorf("ids %v", d.IDs)
 	}
@@ -382,7 +386,7 @@ type watcher struct{ seen []string }
 func (w *watcher) Requested(q channel.Question) {
 	w.seen = append(w.seen, "requested "+q.Findings[0].ID)
 }
-func (w *watcher) Responded(_ string, d approval.Decision) {
+func (w *watcher) Responded(_ channel.Question, d approval.Decision) {
 	w.seen = append(w.seen, "responded "+string(d.Outcome))
 }
 

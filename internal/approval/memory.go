@@ -3,105 +3,104 @@ package approval
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/rules"
 )
-
-// aliases are names under which rows stood in older lists.
-var aliases = map[string]string{
-	"delete in root path":                            "delete.protected",
-	"find -delete":                                   "delete.bulk",
-	"find -exec/-execdir rm":                         "delete.bulk",
-	"xargs with rm":                                  "delete.bulk",
-	"overwrite system file via tee":                  "sysconf.write",
-	"copy/move file into system config path":         "sysconf.write",
-	"stop/restart system service":                    "service.stop",
-	"pipe remote content to shell":                   "remote.pipe",
-	"execute remote script via process substitution": "remote.pipe",
-}
-
-// Allowlist is the permanent list, read once: what its entries open.
-type Allowlist struct {
-	rows     map[string]bool // by id
-	programs map[string]bool
-	exact    map[exactKey]bool
-	Unknown  []string // entries that open nothing
-}
-
-type exactKey struct{ id, binding string }
-
-// ParseAllowlist reads plain entries: a key, an id, an older name, or a bare program name, which opens the rows about that program.
-// An entry can't open a row that is only remembered exactly or not at all, and an odd one opens nothing.
-func ParseAllowlist(entries []string) *Allowlist {
-	l := &Allowlist{rows: map[string]bool{}, programs: map[string]bool{}, exact: map[exactKey]bool{}}
-	for _, e := range entries {
-		name := e
-		if id, ok := aliases[e]; ok {
-			name = id
-		}
-		row := rules.ByName(name)
-		switch {
-		case row != nil && row.Remember == rules.RememberAll:
-			l.rows[row.ID] = true
-		case row == nil && namesProgram(name):
-			l.programs[name] = true
-		default:
-			l.Unknown = append(l.Unknown, e)
-		}
-	}
-	return l
-}
-
-func namesProgram(name string) bool {
-	return slices.ContainsFunc(rules.Table(), func(r rules.Row) bool { return slices.Contains(r.Programs, name) && r.Remember == rules.RememberAll })
-}
 
 // memory is what people have answered. It holds no lock while anyone is asked.
 type memory struct {
 	mu       sync.RWMutex
 	sessions map[string]*sessionMemory
 	list     *Allowlist
+	current  func() *Allowlist // nil = list
 }
 
+type exactKey struct{ key, binding string }
+
+// sessionMemory is one session's: what was answered in it, by the keys of rows, and what it did to files.
 type sessionMemory struct {
-	rows  map[string]bool
-	exact map[exactKey]bool
-	yolo  bool
+	rows   map[string]bool
+	exact  map[exactKey]bool
+	under  map[string][]string
+	calls  map[string][]string // keys that were approved for a script, by its call: what the script calls isn't asked again
+	yolo   bool
+	files  map[string]analysis.FileOrigin
+	oldest []string // the files in order of their coming
+
 }
 
+// What a session remembers at most. Beyond it the oldest is forgotten, which asks more often or opens less.
+const (
+	maxCalls = 64
+	maxFiles = 1000
+)
+
+// session finds or makes a session's memory; m.mu is held.
 func (m *memory) session(id string) *sessionMemory {
 	s := m.sessions[id]
 	if s == nil {
 		if m.sessions == nil {
 			m.sessions = map[string]*sessionMemory{}
 		}
-		s = &sessionMemory{rows: map[string]bool{}, exact: map[exactKey]bool{}}
+		s = &sessionMemory{rows: map[string]bool{}, exact: map[exactKey]bool{}, under: map[string][]string{}}
 		m.sessions[id] = s
 	}
 	return s
 }
 
-// covers tells whether one finding is opened already, and by what.
-func (m *memory) covers(session, binding, program string, f *rules.Finding) (How, bool) {
-	if f.Row.Remember == rules.RememberNever || f.Floor {
-		return "", false
+// allowlist is the permanent list as it is now.
+func (m *memory) allowlist() *Allowlist {
+	if m.current != nil {
+		return m.current()
 	}
-	key := exactKey{f.Row.ID, binding}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if s := m.sessions[session]; s != nil && (s.rows[f.Row.ID] || s.exact[key]) {
-		return BySession, true
-	}
-	if m.list == nil {
-		return "", false
-	}
-	if m.list.rows[f.Row.ID] || m.list.exact[key] || f.Row.Remember == rules.RememberAll && program != "" && m.list.programs[program] {
-		return ByAllowlist, true
-	}
-	return "", false
+	return m.list
 }
 
+// covers tells whether one finding is opened already, by what, and, for the permanent list, by which entry.
+func (m *memory) covers(c *check, f *rules.Finding) (How, *ListEntry) {
+	if f.Row.Remember == rules.RememberNever || f.Floor {
+		return "", nil
+	}
+	if !c.trial && m.inSession(c, f) {
+		return BySession, nil
+	}
+	if e := m.allowlist().covers(c, f); e != nil {
+		return ByAllowlist, e
+	}
+	return "", nil
+}
+
+func (m *memory) inSession(c *check, f *rules.Finding) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	s := m.sessions[c.req.Session]
+	if s.covers(c, f) {
+		return true
+	}
+	return c.gate.config.SubagentsShare && c.req.Root != "" && m.sessions[c.req.Root].covers(c, f)
+}
+
+func (s *sessionMemory) covers(c *check, f *rules.Finding) bool {
+	if s == nil {
+		return false
+	}
+	key := f.Row.Key
+	if s.rows[key] || s.exact[exactKey{key, c.decision.Binding}] {
+		return true
+	}
+	if c.req.Parent != "" && slices.Contains(s.calls[c.req.Parent], key) {
+		return true
+	}
+	return slices.ContainsFunc(s.under[key], func(dir string) bool { return below(f.Targets, dir) })
+}
+
+// yolo tells whether a session's questions are turned off. A child session has to be told by itself.
 func (m *memory) yolo(session string) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -109,17 +108,54 @@ func (m *memory) yolo(session string) bool {
 	return s != nil && s.yolo
 }
 
-func (m *memory) store(session, binding string, findings []rules.Finding) {
+// stored is what a person's consent is stored for.
+type stored struct {
+	scope    channel.Choice
+	findings []rules.Finding
+	keys     []string // only these; empty = all
+	under    string
+}
+
+// store keeps an answer for the session.
+func (m *memory) store(c *check, a stored) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.session(session)
-	for _, f := range findings {
+	s := m.session(c.req.Session)
+	for _, f := range a.findings {
+		key := f.Row.Key
+		if f.Floor || f.Row.Remember == rules.RememberNever || len(a.keys) > 0 && !slices.Contains(a.keys, key) {
+			continue
+		}
 		switch {
-		case f.Floor:
-		case f.Row.Remember == rules.RememberAll:
-			s.rows[f.Row.ID] = true
-		case f.Row.Remember == rules.RememberExact:
-			s.exact[exactKey{f.Row.ID, binding}] = true
+		case a.scope == channel.Under:
+			if f.Row.Remember == rules.RememberAll && below(f.Targets, a.under) && !slices.Contains(s.under[key], a.under) {
+				s.under[key] = append(s.under[key], a.under)
+			}
+		case a.scope == channel.Exact || f.Row.Remember == rules.RememberExact:
+			s.exact[exactKey{key, c.decision.Binding}] = true
+		default:
+			s.rows[key] = true
+		}
+	}
+}
+
+// storeCall keeps what was approved for a script, for the calls that it makes.
+func (m *memory) storeCall(c *check, open []rules.Finding) {
+	if c.req.Kind != KindCode || c.req.CallID == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.session(c.req.Session)
+	if len(s.calls) >= maxCalls {
+		clear(s.calls)
+	}
+	for _, f := range open {
+		if f.Row.Remember == rules.RememberAll && !f.Floor {
+			if s.calls == nil {
+				s.calls = map[string][]string{}
+			}
+			s.calls[c.req.CallID] = append(s.calls[c.req.CallID], f.Row.Key)
 		}
 	}
 }
@@ -133,6 +169,9 @@ func (g *Gate) Preapprove(session string, names ...string) error {
 			id = a
 		}
 		row := rules.ByName(id)
+		if row == nil {
+			row = g.config.Rows.byKey(id)
+		}
 		switch {
 		case row == nil:
 			return fmt.Errorf("approve %q in advance: there is no such key; see the list of patterns", name)
@@ -140,36 +179,64 @@ func (g *Gate) Preapprove(session string, names ...string) error {
 			return fmt.Errorf("approve %q in advance: this act is only ever approved one command at a time, or not at all", name)
 		}
 		g.memory.mu.Lock()
-		g.memory.session(session).rows[row.ID] = true
+		g.memory.session(session).rows[row.Key] = true
 		g.memory.mu.Unlock()
 	}
 	return nil
 }
 
-// Yolo turns the questions of one session off. The floor and rules that deny still hold, and each bypass is recorded.
+// Yolo turns the questions of one session off. The floor and rules that deny still hold, and each bypass is recorded. Sessions that it
+// begins are not reached.
 func (g *Gate) Yolo(session string) {
 	g.memory.mu.Lock()
 	defer g.memory.mu.Unlock()
 	g.memory.session(session).yolo = true
 }
 
-// EndSession forgets what a session's people answered.
+// EndSession forgets what a session's people answered and what it did to files.
 func (g *Gate) EndSession(session string) {
 	g.memory.mu.Lock()
 	defer g.memory.mu.Unlock()
 	delete(g.memory.sessions, session)
 }
 
-// allow adds keys to the permanent list in memory; what is on disk is the Rememberer's.
-func (m *memory) allow(keys []string) {
+// allow adds grants to the permanent list in memory; what is on disk is the Rememberer's.
+func (m *memory) allow(grants []Grant, own *UserRows) {
+	if m.current != nil {
+		return // it sees the file
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.list == nil {
-		m.list = ParseAllowlist(nil)
-	}
-	for _, k := range keys {
-		if row := rules.ByName(k); row != nil {
-			m.list.rows[row.ID] = true
+	m.list = m.list.grow(grants, own)
+}
+
+// common is the nearest directory that holds every target of the findings whose rows can be remembered for a directory; "" if there is
+// none, or if it is one that nobody should open as a whole.
+func common(findings []rules.Finding, home string) string {
+	dir, any := "", false
+	for _, f := range findings {
+		if f.Row.Remember != rules.RememberAll || f.Floor {
+			continue
+		}
+		for _, t := range f.Targets {
+			if !analysis.Literal(t.Path) || !strings.HasPrefix(t.Path, "/") {
+				return ""
+			}
+			at := t.Path
+			if !t.All {
+				at = at[:max(strings.LastIndexByte(at, '/'), 1)]
+			}
+			if !any {
+				dir, any = at, true
+			}
+			for dir != "/" && !beneath(at, dir) {
+				dir = dir[:max(strings.LastIndexByte(dir, '/'), 1)]
+			}
 		}
 	}
+	switch analysis.Paths(analysis.Input{Home: home}).Target("/", dir).Class {
+	case analysis.ClassRoot, analysis.ClassSystemRoot, analysis.ClassHomeRoot, analysis.ClassUnknown:
+		return ""
+	}
+	return dir
 }

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hermes-runtime/hermes/channel"
@@ -11,11 +12,17 @@ import (
 
 // question makes what the person is shown.
 func (c *check) question(open []rules.Finding, waiting int) channel.Question {
-	now := time.Now()
+	now, timeout := time.Now(), c.gate.config.Timeout
+	if _, many := c.asker().(channel.Crowd); many {
+		timeout = c.gate.config.GatewayTimeout
+	}
 	q := channel.Question{
 		ID: c.req.ID, Kind: channel.KindApproval, Session: c.req.Session, Task: c.req.Task, Call: c.req.CallID, Tool: c.req.Tool,
 		Title: "May this run?", Command: c.req.Command, Dir: c.req.Dir, Environment: c.req.EnvID, Choices: c.choices(open),
-		Notes: slices.Clone(c.req.Notes), Waiting: waiting, Created: now, Expires: now.Add(c.gate.config.Timeout),
+		Notes: slices.Clone(c.req.Notes), Waiting: waiting, Created: now, Expires: now.Add(timeout), Surface: c.req.Surface, Turn: c.req.Turn, Objection: c.decision.Objection,
+	}
+	if slices.Contains(q.Choices, channel.Under) {
+		q.Under = common(open, c.req.Home)
 	}
 	for _, f := range open {
 		shown := channel.Finding{ID: f.Row.ID, Key: f.Row.Key, Span: [2]int{f.Span.Start, f.Span.End}, Text: f.Text, Reason: f.Reason,
@@ -25,13 +32,25 @@ func (c *check) question(open []rules.Finding, waiting int) channel.Question {
 		}
 		q.Findings = append(q.Findings, shown)
 		if c.reading != nil && f.Command >= 0 && f.Command < len(c.reading.Commands) {
-			q.Elevated = q.Elevated || c.reading.Commands[f.Command].Elevated
+			cmd := &c.reading.Commands[f.Command]
+			q.Elevated = q.Elevated || cmd.Elevated
+			q.Findings[len(q.Findings)-1].Origin = origin(cmd)
 		}
 		if note := unstorable(f); note != "" && !slices.Contains(q.Notes, note) {
 			q.Notes = append(q.Notes, note)
 		}
 	}
 	return q
+}
+
+// origin names what carries a command, outermost first.
+func origin(cmd *analysis.Command) string {
+	var names []string
+	for o := cmd.Origin; o != nil; o = o.Parent {
+		names = append(names, o.Name)
+	}
+	slices.Reverse(names)
+	return strings.Join(names, " › ")
 }
 
 // hookRow stands for what a hook wants asked: never remembered.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/rules"
 	"github.com/hermes-runtime/hermes/tool"
@@ -16,7 +17,7 @@ type Kind string
 const (
 	KindCommand Kind = "command" // a shell command; also the zero value
 	KindPath    Kind = "path"    // files that a tool writes or deletes: Request.Paths
-	KindCode    Kind = "code"    // a script's text; judged by what it calls, each call by itself
+	KindCode    Kind = "code"    // a Python script's text; each call that it makes is judged by itself besides
 	KindHook    Kind = "hook"    // a hook wants a person asked: Request.Asks
 )
 
@@ -47,8 +48,11 @@ type AskFor struct {
 type Request struct {
 	ID      string // made when empty
 	Session string
+	Root    string // the session that began this one's ancestors; "" = it is no child
 	Task    string
+	Turn    string
 	CallID  string
+	Parent  string // the call whose script makes this one; "" = none
 	Tool    string
 	Caller  string // model, script, API, …: for the audit
 	Surface string // where the session's person sits: for the audit
@@ -67,13 +71,17 @@ type Request struct {
 	User      string
 	Vars      map[string]string
 	EnvID     string
-	HostLike  bool // harm reaches the host: the floor holds
+	Hermes    string              // HERMES_HOME, as the place names it; "" = below Home
+	HostLike  bool                // harm reaches the host: the floor holds
+	Mounts    []environment.Mount // what else than HostLike is reached of the host
+	HostHome  string              // the home directory on the host's side of Mounts
+	Disk      Disk                // looks at files; nil = nothing is known of them
 
 	Asker channel.Asker // of this session; default: the gate's
 }
 
 func (r *Request) input() analysis.Input {
-	return analysis.Input{Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, User: r.User, Vars: r.Vars}
+	return analysis.Input{Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Hermes: r.Hermes, User: r.User, Vars: r.Vars}
 }
 
 // Outcome is how a request ended.
@@ -97,11 +105,15 @@ type How string
 
 // What a decision can rest on.
 const (
-	ByPerson    How = "person"
-	BySession   How = "session"   // an earlier answer for this session, or one given in advance
-	ByAllowlist How = "allowlist" // the permanent list
-	ByMode      How = "mode"      // questions are turned off
-	ByRule      How = "rule"      // the floor, or nobody to ask
+	ByPerson      How = "person"
+	BySession     How = "session"     // an earlier answer for this session, or one given in advance
+	ByAllowlist   How = "allowlist"   // the permanent list
+	ByMode        How = "mode"        // questions are turned off
+	ByRule        How = "rule"        // the floor, or nobody to ask
+	ByModel       How = "model"       // the reviewing model
+	ByProgram     How = "program"     // the user's own approver
+	ByQuiet       How = "quiet"       // rows that are reported only
+	ByEnvironment How = "environment" // the harm stays in a sandbox
 )
 
 // Decision is the answer to a request. A zero Decision doesn't let anything run.
@@ -118,8 +130,14 @@ type Decision struct {
 	Text     string         // what the model reads when nothing ran
 	Note     string         // for the person: an answer that couldn't be stored
 
+	Entry     string // the entry of the permanent list that opened it
+	Objection string // why a reviewer said no
 	RequestID string
 	Binding   string // of the folded commands, directory, environment and session; "" without findings
+
+	targets  map[string]Identity // of deletions, when a person was shown them
+	hostLike bool
+	mounts   int
 }
 
 // Runs tells whether the act may run.

@@ -29,10 +29,18 @@ var lacks = map[Outcome]struct{ why, do string }{
 const maxActs = 8
 
 // refusal makes the words that the model reads when an act was not done. They are made here and nowhere else.
-func refusal(outcome Outcome, findings []rules.Finding) string {
-	l, ok := lacks[outcome]
+func refusal(c *check) string {
+	findings := c.all
+	l, ok := lacks[c.decision.Outcome]
 	if !ok {
 		l = lacks[Policy]
+	}
+	if c.decision.Outcome == Denied && !c.decision.Asked {
+		l.why = "The reviewer that stands in for the user said no"
+		if c.decision.Objection != "" {
+			l.why += ": " + strings.TrimRight(clip(c.decision.Objection), ". ")
+		}
+		l.why += ". In this session no person can be asked to overrule it."
 	}
 	acts := make([]string, 0, maxActs+1)
 	for i, f := range findings {
@@ -48,6 +56,16 @@ func refusal(outcome Outcome, findings []rules.Finding) string {
 	}
 	return fmt.Sprintf("BLOCKED, nothing was run. Found: %s. %s Do not try to reach the same end by another spelling, script or tool. %s",
 		what, l.why, l.do)
+}
+
+// clip bounds a reviewer's words: they come from a program or a model.
+func clip(s string) string {
+	const most = 300
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
 
 // unstorable says why a finding can't be remembered, for the person.

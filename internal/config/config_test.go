@@ -259,6 +259,6 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = edit{file: "c.yaml", path: path}.verify(d, edited) // must not panic on whatever came out
+		_ = (&edit{file: "c.yaml", path: path}).verify(d, edited) // must not panic on whatever came out
 	})
 }

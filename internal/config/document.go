@@ -21,6 +21,7 @@ type Document struct {
 	Path   string // file it was read from, also where there is none yet
 	Exists bool
 	root   *ast.MappingNode // nil = empty
+	text   string           // as read
 	getenv func(string) (string, bool)
 }
 
@@ -55,7 +56,7 @@ func Load(path string, getenv func(string) (string, bool)) (*Document, error) {
 		return d, tooLarge(path)
 	}
 	root, err := parse(path, text)
-	d.root = root
+	d.root, d.text = root, string(text)
 	return d, err
 }
 
@@ -96,7 +97,7 @@ func Parse(name, text string, getenv func(string) (string, bool)) (*Document, er
 		d.getenv = func(string) (string, bool) { return "", false }
 	}
 	root, err := parse(name, []byte(text))
-	d.root = root
+	d.root, d.text = root, text
 	return d, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -20,15 +19,8 @@ func Set(ctx context.Context, file, path, value string) error {
 	if err := yaml.Unmarshal([]byte(value), &want); err != nil || strings.ContainsAny(value, "\n\r") {
 		return &Problem{File: file, Key: path, Text: conceal(path, bad(value, "is no YAML value on one line; put text into quotes")).Error()}
 	}
-	return edit{file: file, path: path, want: normal(want)}.make(ctx, func(d *Document, text string) (string, error) {
+	return (&edit{file: file, path: path, want: normal(want)}).make(ctx, func(d *Document, text string) (string, error) {
 		return splice(d, text, path, value)
-	})
-}
-
-// Add appends an item to the list at a dotted path, which is made if it is missing. An item that is there already is left alone.
-func Add(ctx context.Context, file, path, item string) error {
-	return edit{file: file, path: path}.make(ctx, func(d *Document, text string) (string, error) {
-		return appendItem(d, text, path, item)
 	})
 }
 
@@ -38,7 +30,7 @@ type edit struct {
 	want       any // what the key must hold afterwards; nil = it isn't looked at
 }
 
-func (e edit) make(ctx context.Context, change func(*Document, string) (string, error)) error {
+func (e *edit) make(ctx context.Context, change func(*Document, string) (string, error)) error {
 	return atomicfile.Update(ctx, e.file, 0o600, func(old []byte) ([]byte, error) {
 		d, err := Parse(e.file, string(old), nil)
 		if err != nil {
@@ -53,7 +45,7 @@ func (e edit) make(ctx context.Context, change func(*Document, string) (string, 
 }
 
 // verify reads the edited text back: the value must be there, and nothing else may have changed.
-func (e edit) verify(old *Document, text string) error {
+func (e *edit) verify(old *Document, text string) error {
 	d, err := Parse(e.file, text, nil)
 	if err == nil {
 		got, _ := d.Get(e.path)
@@ -268,65 +260,6 @@ func insert(d *Document, text string, p place, value string) (string, error) {
 		lines[line] += "\n"
 	}
 	lines[line] += b.String()
-	return strings.Join(lines, ""), nil
-}
-
-func appendItem(d *Document, text, path, item string) (string, error) {
-	parts := strings.Split(path, ".")
-	m, depth, last := d.deepest(parts)
-	quoted := strconv.Quote(item)
-	if depth < len(parts) {
-		indent := strings.Repeat("  ", len(parts))
-		return insert(d, text, place{parts: parts, depth: depth, parent: m, holder: last}, "\n"+indent+"- "+quoted+"\n")
-	}
-	lines := strings.SplitAfter(text, "\n")
-	if last.Value.Type() == ast.NullType {
-		indent := strings.Repeat(" ", last.Key.GetToken().Position.Column+1)
-		return afterKey(lines, last, "\n"+indent+"- "+quoted+"\n"), nil
-	}
-	t := target{d, last, path}
-	seq, ok := last.Value.(*ast.SequenceNode)
-	if !ok {
-		return "", t.wrong("is not a list")
-	}
-	for _, v := range seq.Values {
-		if s, ok := v.(*ast.StringNode); ok && s.Value == item {
-			return text, nil
-		}
-	}
-	if seq.IsFlowStyle {
-		return t.appendFlow(lines, seq, quoted)
-	}
-	dash := seq.Start.Position
-	end := lastLine(seq.Values[len(seq.Values)-1])
-	if end > len(lines) || end < 1 {
-		return "", t.wrong("its end was not found")
-	}
-	if !strings.HasSuffix(lines[end-1], "\n") {
-		lines[end-1] += "\n"
-	}
-	lines[end-1] += strings.Repeat(" ", dash.Column-1) + "- " + quoted + "\n"
-	return strings.Join(lines, ""), nil
-}
-
-func (t target) appendFlow(lines []string, seq *ast.SequenceNode, quoted string) (string, error) {
-	if seq.End == nil || seq.End.Position.Line > len(lines) {
-		return "", t.wrong("its end was not found")
-	}
-	pos := seq.End.Position
-	line := []rune(lines[pos.Line-1])
-	i := pos.Column - 1
-	if i < 0 || i >= len(line) || line[i] != ']' {
-		return "", t.wrong("its end was not found")
-	}
-	head := strings.TrimRight(string(line[:i]), " ")
-	if len(seq.Values) > 0 && !strings.HasSuffix(head, ",") {
-		head += ","
-	}
-	if len(seq.Values) > 0 {
-		head += " "
-	}
-	lines[pos.Line-1] = head + quoted + string(line[i:])
 	return strings.Join(lines, ""), nil
 }
 

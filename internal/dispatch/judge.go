@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/internal/script"
@@ -21,9 +22,14 @@ type Facts struct {
 	User        string
 	Workspace   string
 	Environment string
-	HostLike    bool // harm reaches the host
+	Hermes      string              // HERMES_HOME, where the place has it
+	HostLike    bool                // harm reaches the host
+	Mounts      []environment.Mount // what else is reached of the host
+	HostHome    string
+	Disk        approval.Disk // looks at the place's files; nil = nothing is known of them
 	Surface     string
 	Setting     approval.Setting
+	Root        string // the session that began this one's ancestors; "" = it is no child
 }
 
 // verdict is a decision in the terms of a tool.
@@ -63,9 +69,11 @@ func (f *flight) question() approval.Request {
 	facts := f.session.facts()
 	return approval.Request{
 		Notes:   f.origin(),
-		Session: f.call.Session, Task: f.call.Task, CallID: f.call.ID, Tool: f.call.Name, Caller: string(f.call.Caller),
+		Session: f.call.Session, Root: facts.Root, Task: f.call.Task, Turn: f.call.Turn, CallID: f.call.ID, Parent: f.call.Parent,
+		Tool: f.call.Name, Caller: string(f.call.Caller),
 		Surface: facts.Surface, Setting: facts.Setting, Dir: facts.Dir, Home: facts.Home, User: facts.User,
-		Workspace: facts.Workspace, EnvID: facts.Environment, HostLike: facts.HostLike, Asker: f.session.Asker,
+		Workspace: facts.Workspace, EnvID: facts.Environment, Hermes: facts.Hermes, HostLike: facts.HostLike, Mounts: facts.Mounts,
+		HostHome: facts.HostHome, Disk: facts.Disk, Asker: f.session.Asker,
 	}
 }
 
@@ -101,7 +109,7 @@ func (f *flight) ruling(ctx context.Context, r approval.Request) verdict {
 		Decision: d, Refused: !d.Runs(),
 		Approval: tool.Approval{
 			RequestID: d.RequestID, Outcome: string(d.Outcome), Who: d.Who, Keys: d.Keys, IDs: d.IDs, Text: d.Text,
-			Asked: d.How == approval.ByPerson, Waited: d.Waited,
+			Asked: d.Asked || d.How == approval.ByModel || d.How == approval.ByProgram, Waited: d.Waited,
 		},
 	}
 }

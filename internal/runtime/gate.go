@@ -3,11 +3,11 @@ package runtime
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,58 +15,110 @@ import (
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/atomicfile"
 	"github.com/hermes-runtime/hermes/internal/config"
-	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/hook"
 )
 
 type approvalSettings struct {
-	Mode        string        `yaml:"mode" default:"manual" help:"manual asks about each finding, off asks about none (what nobody may approve is refused all the same)"`
-	Unattended  string        `yaml:"unattended_mode" default:"deny" help:"where nobody can be asked: deny or approve"`
-	SingleQuery string        `yaml:"single_query_mode" help:"the same for one-shot queries"`
-	Cron        string        `yaml:"cron_mode" help:"the same for scheduled jobs"`
-	Timeout     time.Duration `yaml:"timeout" default:"300" min:"1" help:"seconds that a person has to answer"`
-	Permanent   bool          `yaml:"permanent" default:"true" help:"offer to approve for ever"`
+	Mode           string           `yaml:"mode" default:"manual" help:"manual asks about each finding, smart lets a reviewing model judge first, off asks about none (what nobody may approve is refused all the same)"`
+	Unattended     string           `yaml:"unattended_mode" default:"deny" help:"where nobody can be asked: deny, smart (what the reviewing model approves) or approve"`
+	SingleQuery    string           `yaml:"single_query_mode" help:"the same for one-shot queries"`
+	Cron           string           `yaml:"cron_mode" help:"the same for scheduled jobs"`
+	Timeout        time.Duration    `yaml:"timeout" default:"300" min:"1" help:"seconds that a person has to answer"`
+	GatewayTimeout time.Duration    `yaml:"gateway_timeout" default:"300" min:"1" max:"86400" help:"the same where the question goes to a chat or console"`
+	Permanent      bool             `yaml:"permanent" default:"true" help:"offer to approve for ever"`
+	Floor          string           `yaml:"floor" default:"deny" enum:"deny|confirm" help:"confirm: a person at a terminal may let a raw write to a device, or its formatting, run once by typing the device"`
+	Sandboxed      string           `yaml:"sandboxed" default:"reach" help:"in a sandbox: reach asks about what leaves it, ask as on this machine, skip about nothing"`
+	Patterns       any              `yaml:"patterns" help:"patterns of your own: pairs [regex, description], or maps of regex, description, deny, examples, not_examples"`
+	Deny           any              `yaml:"deny" help:"commands that nobody may run: globs, or maps of program, args, regex, reason"`
+	Quiet          any              `yaml:"quiet" help:"ids of patterns that are recorded and not asked about"`
+	Approvers      []string         `yaml:"approvers" help:"who may approve for ever; empty = every allowed user"`
+	Approver       approverSettings `yaml:"approver"`
+	EditorSurface  bool             `yaml:"editor_surface" default:"true" help:"ask in the editor, where one is attached"`
+}
+
+// approverSettings is a program of the user's own that answers in their place.
+type approverSettings struct {
+	Command string        `yaml:"command" help:"program that gets each question as JSON and answers approve, deny or escalate"`
+	URL     string        `yaml:"url" help:"the same as an address"`
+	Timeout time.Duration `yaml:"timeout" default:"10" min:"1" help:"seconds that it has"`
 }
 
 func (*approvalSettings) Section() string { return "approvals" }
 
-func init() { config.Register(func() config.Sectioned { return &approvalSettings{} }) }
+// delegationSettings is the part of `delegation:` that approvals know.
+type delegationSettings struct {
+	SubagentAutoApprove bool `yaml:"subagent_auto_approve" default:"false" help:"sub-agents use what was approved for the session that they work for"`
+}
+
+func (*delegationSettings) Section() string { return "delegation" }
+
+func init() {
+	config.Register(func() config.Sectioned { return &approvalSettings{} }, func() config.Sectioned { return &delegationSettings{} })
+}
 
 // newGate builds the gate in front of every risky act.
 func (r *Runtime) newGate() *approval.Gate {
 	var c approvalSettings
-	if err := r.doc.Decode(c.Section(), &c); err != nil {
-		for _, e := range unjoin(err) {
-			r.problem(e)
+	var d delegationSettings
+	for _, part := range []config.Sectioned{&c, &d} {
+		if err := r.doc.Decode(part.Section(), part); err != nil {
+			for _, e := range unjoin(err) {
+				r.problem(e)
+			}
 		}
 	}
 	mode, ok := approval.ParseMode(c.Mode)
 	if !ok {
-		r.problem(&config.Problem{File: r.doc.Path, Key: "approvals.mode", Text: fmt.Sprintf("%q is not manual, smart or off; manual holds", c.Mode)})
+		r.misread("approvals.mode", fmt.Sprintf("%q is not manual, smart or off; manual holds", c.Mode))
 	}
-	if r.environ["HERMES_YOLO_MODE"] != "" && r.environ["HERMES_YOLO_MODE"] != "0" {
-		mode = approval.Off
+	sandboxed, ok := approval.ParseSandboxed(c.Sandboxed)
+	if !ok {
+		r.misread("approvals.sandboxed", fmt.Sprintf("%q is not reach, ask or skip; reach holds", c.Sandboxed))
 	}
+	for key, word := range map[string]string{"unattended_mode": c.Unattended, "single_query_mode": c.SingleQuery, "cron_mode": c.Cron} {
+		if !approval.ParseStance(word) {
+			r.misread("approvals."+key, fmt.Sprintf("%q is not deny, smart or approve; deny holds", word))
+		}
+	}
+	rows := r.ownRows()
+	r.list = &permanentList{r: r, rows: rows}
+	r.list.read(r.doc)
+	r.told(allowlistKey, r.list.now.Faults)
 	conf := approval.Config{
-		Mode: mode, UnattendedMode: c.Unattended, SingleQueryMode: c.SingleQuery, CronMode: c.Cron, Timeout: c.Timeout,
-		Allowlist: approval.ParseAllowlist(allowed(r.settings.root.CommandAllowlist)), Asker: r.options.Asker,
+		Mode: mode, Yolo: set(r.environ["HERMES_YOLO_MODE"]), UnattendedMode: c.Unattended, SingleQueryMode: c.SingleQuery, CronMode: c.Cron,
+		Sandboxed: sandboxed, FloorConfirm: c.Floor == "confirm", SubagentsShare: d.SubagentAutoApprove,
+		Timeout: c.Timeout, GatewayTimeout: c.GatewayTimeout, Rows: rows, Current: r.list.current, Asker: r.options.Asker,
 		Audit: auditor{r.decided}, Observer: observer{r.hooks}, Redact: r.redactor.All, Log: r.log,
 	}
 	if c.Permanent {
-		conf.Remember = rememberer{r}
+		conf.Remember = r.list
 	}
 	return approval.New(conf)
 }
 
-// allowed picks the plain entries of the permanent list. Maps and other shapes open nothing.
-func allowed(list []any) []string {
-	var out []string
-	for _, entry := range list {
-		if s, ok := entry.(string); ok {
-			out = append(out, s)
-		}
+// set tells whether a variable that turns something on does.
+func set(v string) bool {
+	return !slices.Contains([]string{"", "0", "false", "no", "off"}, strings.ToLower(v))
+}
+
+func (r *Runtime) misread(key, text string) {
+	r.problem(&config.Problem{File: r.doc.Path, Key: key, Text: text})
+}
+
+// told makes problems of what is wrong with items of a list.
+func (r *Runtime) told(key string, faults []approval.Fault) {
+	for _, f := range faults {
+		r.problem(&config.Problem{File: r.doc.Path, Line: f.Line, Column: 1, Key: key, Text: f.Text})
 	}
-	return out
+}
+
+// ownRows reads the patterns, denials and quiet rows of the configuration. One that is wrong is told; the others work.
+func (r *Runtime) ownRows() *approval.UserRows {
+	rows := &approval.UserRows{}
+	r.told("approvals.patterns", rows.ReadPatterns(listed(r.doc, "approvals.patterns")))
+	r.told("approvals.deny", rows.ReadDeny(listed(r.doc, "approvals.deny")))
+	r.told("approvals.quiet", rows.ReadQuiet(listed(r.doc, "approvals.quiet")))
+	return rows
 }
 
 // permit applies what the caller approved in advance.
@@ -79,17 +131,6 @@ func (r *Runtime) permit(o SessionOptions) {
 			r.problem(err)
 		}
 	}
-}
-
-// rememberer writes answers of "always" to the configuration.
-type rememberer struct{ r *Runtime }
-
-func (m rememberer) Remember(ctx context.Context, keys []string) error {
-	var errs []error
-	for _, k := range keys {
-		errs = append(errs, config.Add(ctx, m.r.doc.Path, "command_allowlist", k))
-	}
-	return errors.Join(errs...)
 }
 
 // auditor writes one line for each decision.
@@ -111,8 +152,10 @@ func (o observer) Requested(q channel.Question) {
 	o.hooks.Approval(describe(q))
 }
 
-func (o observer) Responded(id string, d approval.Decision) {
-	a := hook.Approval{RequestID: id, PatternKeys: d.Keys, Choice: "deny"}
+func (o observer) Responded(q channel.Question, d approval.Decision) {
+	a := describe(q)
+	a.PatternKeys, a.RequestID = d.Keys, d.RequestID
+	a.Choice = string(channel.Deny)
 	switch {
 	case d.Runs() && d.Scope != "":
 		a.Choice = string(d.Scope)
@@ -121,42 +164,20 @@ func (o observer) Responded(id string, d approval.Decision) {
 	case d.Outcome == approval.TimedOut:
 		a.Choice = "timeout"
 	}
-	if len(d.Keys) > 0 {
-		a.PatternKey = d.Keys[0]
-	}
-	if len(d.Findings) > 0 {
-		a.Description = d.Findings[0].Reason
-	}
 	o.hooks.Approval(a)
 }
 
 func describe(q channel.Question) hook.Approval {
-	a := hook.Approval{Command: q.Command, SessionKey: q.Session, ToolCallID: q.Call, RequestID: q.ID}
+	a := hook.Approval{Command: q.Command, SessionKey: q.Session, Surface: q.Surface, TurnID: q.Turn, ToolCallID: q.Call, RequestID: q.ID}
 	for _, f := range q.Findings {
-		a.PatternKeys = append(a.PatternKeys, f.Key)
+		if !slices.Contains(a.PatternKeys, f.Key) {
+			a.PatternKeys = append(a.PatternKeys, f.Key)
+		}
 	}
 	if len(q.Findings) > 0 {
 		a.PatternKey, a.Description = q.Findings[0].Key, q.Findings[0].Reason
 	}
 	return a
-}
-
-// facts is what approval has to know of the place of a task. Nothing is started for it: a place that isn't there yet is judged as
-// one that reaches the host.
-func (r *Runtime) facts(task string, workspace func() string) dispatch.Facts {
-	f := dispatch.Facts{
-		Dir: r.places.Dir(task), Home: r.environ["HOME"], User: r.environ["USER"], Environment: r.places.Key(task),
-		Workspace: workspace(), HostLike: true,
-	}
-	if f.Home == "" {
-		if u, err := user.Current(); err == nil {
-			f.Home, f.User = u.HomeDir, u.Username
-		}
-	}
-	if info, ok := r.places.Open()[f.Environment]; ok {
-		f.Home, f.HostLike = string(info.Home), info.Traits.HostLike
-	}
-	return f
 }
 
 // workspace finds the repository around the directory that a task starts in, once.

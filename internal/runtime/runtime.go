@@ -65,6 +65,7 @@ type Runtime struct {
 	registry *registry.Registry
 	hooks    *hook.Set
 	gate     *approval.Gate
+	list     *permanentList
 	place    envs.Config // where commands run, as configured
 	places   *envs.Manager
 	door     *dispatch.Door

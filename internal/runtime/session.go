@@ -8,6 +8,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/event"
 	"github.com/hermes-runtime/hermes/internal/registry"
@@ -21,12 +22,15 @@ type SessionOptions struct {
 	Task     string // "" = the session's id
 	Platform string // decides the tools where Enabled is nil; "" = every tool
 	Caller   tool.Caller
-	Enabled  []string      // toolsets or tools; nil = by the platform, empty = none
-	Disabled []string      // taken out again
-	Asker    channel.Asker // nil = the runtime's
-	Yolo     bool          // nothing is asked but what must be
-	YesTo    []string      // keys approved in advance
-	Services []any         // further services for the tools of this session
+	Enabled  []string         // toolsets or tools; nil = by the platform, empty = none
+	Disabled []string         // taken out again
+	Asker    channel.Asker    // nil = the runtime's
+	Yolo     bool             // nothing is asked but what must be
+	Setting  approval.Setting // what becomes of questions; "" = someone may be there to answer
+	Surface  string           // where the session's person sits, for hooks and the audit
+	Root     string           // the session that began this one's ancestors; "" = it is no child
+	YesTo    []string         // keys approved in advance
+	Services []any            // further services for the tools of this session
 	Progress func(dispatch.Progress)
 }
 
@@ -70,7 +74,7 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 		Dir:      func() string { return r.places.Dir(o.Task) },
 		Services: &services{outer: r.services, held: append([]any{offer{s}}, o.Services...)},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
-		Facts:    func() dispatch.Facts { return r.facts(o.Task, workspace) },
+		Facts:    func() dispatch.Facts { return r.facts(o, workspace) },
 	}
 	if o.Progress != nil {
 		s.reports = &event.Bus[dispatch.Progress]{}

@@ -1,0 +1,138 @@
+package approval
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+)
+
+// What one judgement may look at files: they are looked at while a command waits.
+const (
+	maxLooks = 64
+	maxLook  = 5 * time.Millisecond
+)
+
+// sight is what one judgement sees of files: what the session did to them, and a bounded number of looks at the place's disk.
+type sight struct {
+	memory  *memory
+	session string
+	disk    Disk
+	looks   int
+	until   time.Time // zero = nothing was looked at yet
+}
+
+// files gives a judgement its sight. It is nil where nothing could be seen.
+func (g *Gate) files(req *Request) analysis.Files {
+	if req.Disk == nil && !g.memory.knowsFiles(req.Session) {
+		return nil
+	}
+	return &sight{memory: &g.memory, session: req.Session, disk: req.Disk}
+}
+
+// may tells whether another look fits the bounds.
+func (s *sight) may() bool {
+	if s.disk == nil || s.looks >= maxLooks {
+		return false
+	}
+	now := time.Now()
+	if s.until.IsZero() {
+		s.until = now.Add(maxLook)
+	}
+	s.looks++
+	return now.Before(s.until)
+}
+
+// Origin implements analysis.Files.
+func (s *sight) Origin(path string) analysis.FileOrigin {
+	s.memory.mu.RLock()
+	defer s.memory.mu.RUnlock()
+	if m := s.memory.sessions[s.session]; m != nil {
+		return m.files[path]
+	}
+	return ""
+}
+
+// Text implements analysis.Files.
+func (s *sight) Text(path string) (string, bool) {
+	if !s.may() {
+		return "", false
+	}
+	return s.disk.Text(path, analysis.MaxFile)
+}
+
+// Resolve implements analysis.Files.
+func (s *sight) Resolve(path string) string {
+	if !s.may() {
+		return path
+	}
+	return s.disk.Resolve(path)
+}
+
+func (m *memory) knowsFiles(session string) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	s := m.sessions[session]
+	return s != nil && len(s.files) > 0
+}
+
+// note remembers which files a request that may run writes or fetches.
+func (g *Gate) note(req *Request, reading *analysis.Reading) {
+	found := map[string]analysis.FileOrigin{}
+	add := func(dir, path string, o analysis.FileOrigin) {
+		if p := analysis.Join(dir, path); strings.HasPrefix(p, "/") && analysis.Literal(p) {
+			found[p] = o
+		}
+	}
+	for _, p := range req.Paths {
+		if !p.Delete {
+			add(req.Dir, p.Path, analysis.FileWritten)
+		}
+	}
+	written(reading, add)
+	if len(found) == 0 {
+		return
+	}
+	g.memory.mu.Lock()
+	defer g.memory.mu.Unlock()
+	s := g.memory.session(req.Session)
+	for p, o := range found {
+		s.brought(p, o)
+	}
+}
+
+// written lists what the redirects of a reading write, and what its commands fetch.
+func written(reading *analysis.Reading, add func(dir, path string, o analysis.FileOrigin)) {
+	if reading == nil {
+		return
+	}
+	for i := range reading.Commands {
+		c := &reading.Commands[i]
+		if c.Contained() {
+			continue
+		}
+		for _, r := range c.Redirects {
+			if !r.Write {
+				continue
+			}
+			for _, d := range c.Dirs {
+				add(d, r.Target.Text, analysis.FileWritten)
+			}
+		}
+	}
+}
+
+// brought notes one file; beyond the bound the oldest is forgotten.
+func (s *sessionMemory) brought(path string, o analysis.FileOrigin) {
+	if s.files == nil {
+		s.files = map[string]analysis.FileOrigin{}
+	}
+	if _, known := s.files[path]; !known {
+		if len(s.oldest) >= maxFiles {
+			delete(s.files, s.oldest[0])
+			s.oldest = s.oldest[1:]
+		}
+		s.oldest = append(s.oldest, path)
+	}
+	s.files[path] = o
+}
