@@ -1,3 +1,50 @@
 package rules
 
-func infraRows() []Row { return nil }
+// infraRows are the destroy verbs of tools that make infrastructure from descriptions, and of machines' hosts.
+func infraRows() []Row {
+	return []Row{verbRow(Row{
+		ID: "infra.destroy", Key: "destroy infrastructure", Family: "infra", Remember: RememberAll, Leaves: true,
+		Matches: "destroy verbs and flags of infrastructure-as-code tools, loss of their state, destruction of virtual machines",
+		Examples: []string{"terraform destroy", "terraform -chdir=prod destroy -auto-approve", "terraform apply -destroy", "tofu destroy", "terragrunt run-all destroy", "terraform state rm aws_s3_bucket.x",
+			"terraform workspace delete prod", "pulumi destroy --yes", "pulumi -C infra stack rm dev", "cdk destroy --all", "sam delete --stack-name x", "serverless remove --stage prod",
+			"sls remove", "vagrant destroy -f", "virsh undefine vm1 --remove-all-storage", "knife node delete n1 -y", "salt-key -D", "terraform apply -auto-approve --destroy", "eb terminate prod",
+			"terragrunt run --all destroy", "VBoxManage unregistervm x --delete", "juju destroy-model x"},
+		LookAlikes: []string{"terraform plan", "terraform plan -destroy", "terraform apply", "terraform state list", "terraform destroy -help", "terraform show", "terraform workspace list",
+			"pulumi preview", "pulumi up", "pulumi stack ls", "cdk diff", "cdk deploy", "vagrant up", "vagrant halt", "virsh list --all", "terraform fmt destroy.tf", "grep destroy main.tf",
+			"git commit -m 'terraform destroy'", "terraform apply -destroy=false", "knife node list", "salt-key -L", "serverless deploy", "pulumi destroy --preview-only", "pulumi logs destroy"},
+	}, "destroys infrastructure or its state", []tool{
+		{names: "terraform tofu terraform-bin opentofu", single: true, long: "var var-file target state out", acts: "destroy\napply +--destroy\nrefresh +--destroy\nstate rm\nstate push +--force\nworkspace delete\ntaint"},
+		{names: "terragrunt", single: true, long: "terragrunt-working-dir working-dir terragrunt-config queue-include-dir",
+			acts: "destroy\nrun-all|run destroy\nrun-all|run apply +--destroy\napply +--destroy\ndestroy-all\nstate rm\nrun-all|run state rm\nworkspace delete"},
+		{names: "cdktf", acts: "destroy"},
+		{names: "pulumi", short: "Csv", long: "cwd stack color", acts: "destroy|down|dn !--preview-only\nup +--destroy\nstack rm|remove\nstate delete\norg|env rm|remove\nesc env rm"},
+		{names: "cdk", short: "ac", long: "app context profile role-arn output", acts: "destroy|remove\ngc"},
+		{names: "sam", acts: "delete"},
+		{names: "serverless sls sls3 osls", acts: "remove"},
+		{names: "sst", acts: "remove\nstate remove"},
+		{names: "amplify ampx", acts: "delete\nsandbox delete\nenv remove\nremove *"},
+		{names: "copilot", acts: "app|env|svc|job|pipeline|task|secret delete|rm"},
+		{names: "eb", acts: "terminate\nplatform delete"},
+		{names: "ecs-cli", acts: "down\ncompose service rm|delete\ncompose down"},
+		{names: "chalice", acts: "delete"}, {names: "zappa", acts: "undeploy"}, {names: "azd", acts: "down\nenv delete"},
+		{names: "claudia", acts: "destroy"}, {names: "arc", acts: "destroy"},
+		{names: "knife", short: "cEskuz", acts: "node|client|role|environment|user|data|cookbook|ssl|vault delete|purge\n* bulk delete\ndata bag delete\n* server delete\ncookbook bulk delete\n* vm delete"},
+		{names: "salt-key", short: "c", acts: "+-d +-D +--delete +--delete-all"},
+		{names: "puppet puppetserver", acts: "node purge|clean|deactivate\ncert|ca clean|destroy|revoke\ncert clean"},
+		{names: "vagrant", acts: "destroy\nbox remove|prune\nsnapshot delete"},
+		{names: "kitchen", acts: "destroy"}, {names: "molecule", acts: "destroy|reset"},
+		{names: "virsh", short: "c", long: "connect", acts: "destroy|undefine|vol-delete|vol-wipe|pool-delete|pool-destroy|pool-undefine|snapshot-delete|net-destroy|net-undefine"},
+		{names: "VBoxManage vboxmanage", acts: "unregistervm +--delete +-delete +--delete-all\nclosemedium +--delete\nsnapshot * delete\nnatnetwork|hostonlyif|dhcpserver remove"},
+		{names: "qm pct", acts: "destroy|delsnapshot|rollback"},
+		{names: "xe", acts: "vm-destroy|vm-uninstall|vdi-destroy|sr-destroy|sr-forget|snapshot-destroy|snapshot-uninstall"},
+		{names: "prlctl", acts: "delete|destroy|unregister"}, {names: "tart", acts: "delete|prune"},
+		{names: "vmrun", short: "Thup", acts: "deleteVM|deleteSnapshot"},
+		{names: "govc", single: true, long: "u k", acts: "vm.destroy|object.destroy|datastore.rm|pool.destroy|snapshot.remove|cluster.rm|host.remove|vm.unregister|library.rm|disk.rm"},
+		{names: "juju", short: "mc", acts: "destroy-model|destroy-controller|kill-controller|remove-application|remove-machine|remove-unit|remove-storage|destroy-unit"},
+		{names: "bosh", short: "edn", long: "environment deployment", acts: "delete-deployment|deld|delete-vm|delete-disk|delete-env|delete-release|delete-stemcell|clean-up|deld"},
+		{names: "nixops", short: "ds", acts: "destroy|delete"}, {names: "waypoint", acts: "destroy\nproject destroy"},
+		{names: "maas", acts: "* machine|machines|node delete|release"},
+		{names: "spacectl", acts: "stack delete"},
+		{names: "kops", long: "name state", acts: "delete"},
+	}, nil)}
+}

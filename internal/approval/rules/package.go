@@ -1,3 +1,50 @@
 package rules
 
-func packageRows() []Row { return nil }
+// packageRows are about managers of the system's packages. What a project depends on is the project's own.
+func packageRows() []Row {
+	return []Row{verbRow(Row{
+		ID: "package.remove", Key: "remove system packages", Family: "package", Remember: RememberAll,
+		Matches: "remove, purge and erase verbs of system package managers",
+		Examples: []string{"apt remove nginx", "apt-get purge -y nginx", "apt-get -y autoremove", "apt -o Dpkg::Options::=--force-confold remove x", "dpkg -r x", "dpkg --purge x", "dnf remove x", "yum erase -y x",
+			"rpm -e x", "rpm -evh --nodeps x", "pacman -Rns x", "pacman --remove x", "apk del x", "zypper rm x", "brew uninstall x", "brew rm x", "snap remove x", "flatpak uninstall x", "nix-env -e x",
+			"pkg delete x", "port uninstall x", "emerge -C x", "emerge --depclean", "choco uninstall x", "winget uninstall x", "dpkg -P x", "apt-get install nginx-", "xbps-remove -R x",
+			"deborphan | xargs apt-get -y remove", "apt-get -yqq --purge remove x"},
+		LookAlikes: []string{"apt install x", "apt-get update", "apt-get -s remove x", "apt-get remove --dry-run x", "apt list --installed", "apt-cache search remove", "dpkg -l", "dpkg -i x.deb", "dpkg -L remove",
+			"rpm -qa", "rpm -qe x", "pacman -Syu", "pacman -Qs x", "pacman -Rp x", "apk add x", "brew install x", "brew list", "brew cleanup", "snap list", "pip uninstall -y x", "npm uninstall x", "npm remove x",
+			"cargo uninstall x", "dnf list remove", "dnf --assumeno remove x", "yum search erase", "echo apt remove x", "apt show remove", "apt-get clean", "flatpak list", "apt-get install g++", "pipx uninstall x",
+			"yarn remove x", "zypper rm --dry-run x", "brew info x"},
+	}, "removes packages of the system", []tool{
+		{names: "apt apt-get aptitude nala apt-fast", short: "octaqw", long: "option config-file target-release default-release host-architecture",
+			safe: "-s --simulate --just-print --dry-run --recon --no-act --print-uris", acts: "remove|purge|autoremove|autopurge|auto-remove|full-remove\nhistory undo\ninstall +--purge +@?*-"},
+		{names: "dpkg", safe: "--dry-run --no-act --simulate", acts: "+-r +--remove +-P +--purge !-l !-L !-s !-S !-i !--list"},
+		{names: "dnf dnf5 yum microdnf tdnf", short: "cxd", long: "config disablerepo enablerepo repo exclude installroot releasever setopt", safe: "--assumeno --downloadonly",
+			acts: "remove|erase|rm|autoremove|remove-*|autoremove-*|groupremove|groups-remove|autoerase\ngroup|module|groups|environment remove|erase\nhistory undo|rollback"},
+		{names: "rpm", noHelp: true, short: "D", long: "define root dbpath eval", safe: "--test", acts: "+-e +--erase !-q !-V !--query !--eval"},
+		{names: "rpm-ostree", acts: "uninstall\noverride remove|reset\nreset|cleanup"},
+		{names: "zypper", short: "crR", long: "config root repo", safe: "-D --dry-run", acts: "remove|rm|removeptf|rmptf"},
+		{names: "transactional-update", acts: "pkg remove|rm"},
+		{names: "pacman yay paru pikaur pacaur", safe: "-p --print", acts: "+-R +--remove"},
+		{names: "pamac", acts: "remove !-d !--dry-run"}, {names: "pkcon", acts: "remove"},
+		{names: "apk", short: "pX", long: "root repository", safe: "-s --simulate", acts: "del"},
+		{names: "xbps-remove", safe: "-n --dry-run", acts: "+@* +-o"},
+		{names: "emerge", safe: "-p --pretend", acts: "+-C +-c +-P +--unmerge +--depclean +--prune"},
+		{names: "brew", safe: "-n --dry-run", acts: "uninstall|remove|rm|autoremove\ncask uninstall|remove|rm|zap"},
+		{names: "port", short: "D", acts: "uninstall|reclaim"},
+		{names: "pkg pkgin pkg-static", short: "jcrCRo", safe: "-n --dry-run", acts: "delete|remove|autoremove|uninstall|rm"},
+		{names: "pkg_delete", safe: "-n", acts: "+@*"},
+		{names: "snap", acts: "remove"},
+		{names: "flatpak", acts: "uninstall|remove"},
+		{names: "nix-env", short: "pf", safe: "--dry-run", acts: "+-e +--uninstall +--delete-generations"},
+		{names: "nix-collect-garbage", safe: "--dry-run", acts: "+-d +--delete-old +--delete-older-than"},
+		{names: "nix-store", safe: "--dry-run", acts: "+--delete"},
+		{names: "nix", long: "option", acts: "profile remove|wipe-history\nstore delete !--dry-run"},
+		{names: "guix", safe: "-n --dry-run", acts: "remove\npackage +-r +--remove +-d +--delete-generations"},
+		{names: "choco", fold: true, safe: "--noop --whatif", acts: "uninstall"},
+		{names: "winget", fold: true, acts: "uninstall|remove|rm"},
+		{names: "scoop", acts: "uninstall"},
+		{names: "opkg eopkg cards tazpkg slackpkg swupd urpm ipkg", safe: "--noaction --dry-run", acts: "remove|rm|del|autoremove|bundle-remove|purge"},
+		{names: "removepkg urpme debfoster", safe: "--test --warn", acts: "+@*"},
+		{names: "tasksel", safe: "-t --test", acts: "remove"}, {names: "mas", acts: "uninstall"},
+		{names: "pkgutil", acts: "+--forget"}, {names: "installp", acts: "+-u"}, {names: "swupd", acts: "bundle-remove"},
+	}, nil)}
+}

@@ -220,6 +220,9 @@ func helps(a *Act) bool {
 		case "--":
 			return false
 		case "--help", "--version":
+			if w.Text == "--version" && slices.Contains([]string{"cargo", "gem", "choco", "winget", "nuget"}, a.Program) {
+				continue // there it takes the version of a package
+			}
 			return a.Program != "find" // there they are words of an expression
 		}
 	}

@@ -29,6 +29,8 @@ type tool struct {
 	single bool   // one dash introduces long options, as with Go's flags
 	abbrev bool   // long options may be cut short
 	fold   bool   // case doesn't matter in verbs
+	noHelp bool   // -h isn't the help option
+	local  string // first words of what is about the tool itself
 	acts   string
 }
 
@@ -47,12 +49,14 @@ type program struct {
 	names []string
 	long  []string
 	safe  []string
+	local []string
 	acts  []verbAct
 }
 
 func (t tool) compile() *program {
-	p := &program{tool: t, names: strings.Fields(t.names), long: strings.Fields(t.long), safe: strings.Fields(t.safe)}
-	if !strings.Contains(t.short, "h") {
+	p := &program{tool: t, names: strings.Fields(t.names), long: strings.Fields(t.long), safe: strings.Fields(t.safe),
+		local: strings.Fields(t.local)}
+	if !t.noHelp && !strings.Contains(t.short, "h") {
 		p.safe = append(p.safe, "-h")
 	}
 	if t.single {
@@ -113,8 +117,11 @@ func (s *toolSet) programs() []string {
 func (s *toolSet) find(a *Act, name string, words []analysis.Word) bool {
 	for _, p := range s.byName()[name] {
 		heads := p.heads(words)
+		if len(heads) > 0 && slices.Contains(p.local, words[heads[0].at].Text) {
+			continue
+		}
 		for i := range p.acts {
-			if end, ok := p.reach(&p.acts[i], words, heads); ok && p.holds(a, &p.acts[i], words, end) {
+			if end, ok := p.walk(p.acts[i].path, words, heads, 0); ok && p.holds(a, &p.acts[i], words, end) {
 				return true
 			}
 		}
@@ -237,11 +244,7 @@ func (p *program) wants(text string) bool {
 	return false
 }
 
-// reach finds the end of an act's path among the words.
-func (p *program) reach(act *verbAct, words []analysis.Word, heads []head) (end int, ok bool) {
-	return p.walk(act.path, words, heads, 0)
-}
-
+// walk finds the end of a path among the words.
 func (p *program) walk(path []string, words []analysis.Word, heads []head, end int) (int, bool) {
 	if len(path) == 0 {
 		return end, true
