@@ -102,6 +102,9 @@ func (p *pipeline) worker(ctx context.Context) {
 			switch {
 			case err == nil:
 				b.counts[i] = n
+				if r.pieces.cut { // not all of it was searched
+					b.unreadable++
+				}
 			case ctx.Err() == nil && !errors.Is(err, errBinary) && !errors.Is(err, fs.ErrNotExist):
 				b.unreadable++
 			}

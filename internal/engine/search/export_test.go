@@ -6,3 +6,10 @@ func RipgrepAlone() *Searcher {
 	s.rg.showsToo = true
 	return s
 }
+
+// ShortLines has lines searched only so far, in bytes, until the test ends.
+func ShortLines(t interface{ Cleanup(func()) }, n int) {
+	before := maxPiece
+	maxPiece = n
+	t.Cleanup(func() { maxPiece = before })
+}

@@ -35,6 +35,29 @@ func TestEngines_AgreeOnFilesReadInPieces(t *testing.T) { // SRC-2, SRC-7
 	}
 }
 
+func TestSearch_ALineOfAnyLengthHidesNoOther(t *testing.T) { // SRC-7, SRC-9
+	root := t.TempDir()
+	long := "needle" + strings.Repeat("0123456789abcdef", 5<<16)
+	search.ShortLines(t, 4<<20)
+	write(t, root, map[string]string{"e.txt": long + long, "f.txt": "a needle\n" + long + "\nmiddle\nthe needle\n" + long})
+	engines(t, func(t *testing.T, s *search.Searcher) {
+		m := find(t, s, environment.Query{Pattern: "needle", Root: environment.Path(root + "/f.txt"), Context: 1})
+		var lines []int
+		for _, x := range m.Matches {
+			lines = append(lines, x.Line)
+		}
+		if fmt.Sprint(lines) != "[1 2 4 5]" || m.Total != 4 || len(m.Matches[1].Context) != 1 || m.Matches[1].Context[0].Text != "middle" || !m.Matches[1].Truncated {
+			t.Errorf("lines %v of %d", lines, m.Total)
+		}
+		if m.Engine == search.Builtin && m.Unreadable != 1 {
+			t.Error("nothing says that a line wasn't searched to its end")
+		}
+		if m := find(t, s, environment.Query{Pattern: "a needle", Root: environment.Path(root)}); m.Total != 1 { // behind a file like that
+			t.Errorf("%d found in the tree", m.Total)
+		}
+	})
+}
+
 func TestSearch_WhatFollowsALinkSwappedInIsNotShown(t *testing.T) { // GRD-2
 	root, outside := t.TempDir(), t.TempDir()
 	write(t, root, map[string]string{"d/f": "word here\n", "e/f": "word\n"})

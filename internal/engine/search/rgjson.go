@@ -120,8 +120,8 @@ func readEvents(out *bufio.Reader, found map[string]*gatherer) error {
 	}
 }
 
-// maxEvent bounds one line of structured output: a line of maxPiece bytes, each escaped.
-const maxEvent = 6 * maxPiece
+// maxEvent bounds one line of structured output: a line of 64 MiB, each byte escaped.
+const maxEvent = 6 * 64 << 20
 
 func readLong(out *bufio.Reader) ([]byte, error) {
 	var all []byte

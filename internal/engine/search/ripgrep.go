@@ -98,7 +98,10 @@ func (r *ripgrep) count(ctx context.Context, j *job, report func(rel string, lin
 	}
 	target := "." + string(os.PathSeparator)
 	if j.file != "" {
-		if bad, err := binary(filepath.Join(j.root, j.file)); bad || err != nil {
+		switch bad, err := binary(filepath.Join(j.root, j.file)); {
+		case errors.Is(err, errLongLine):
+			return 1, nil
+		case bad || err != nil:
 			return 0, err
 		}
 		target += j.file

@@ -12,16 +12,19 @@ import (
 // Sizes of what is held of one file.
 const (
 	pieceSize  = 128 << 10 // read at once; most files are smaller
-	maxPiece   = 64 << 20  // the longest line, and the largest UTF-16 file
 	growPieces = 4 << 20   // files larger than one piece are read in pieces of this size
+	dropPiece  = 64 << 10  // what follows in a line that is longer is read and dropped in pieces of this size
 )
+
+// maxPiece is how far one line is searched, in bytes, and how long a UTF-16 file may be. Tests lower it.
+var maxPiece = 64 << 20
 
 // errBinary says that a file isn't text.
 var errBinary = errors.New("binary file")
 
 var errNotRegular = errors.New("not a regular file any more")
 
-var errLongLine = errors.New("a line is too long to be searched")
+var errLongLine = errors.New("the file is too long to be searched in its encoding")
 
 // pieces gives a file in pieces of whole lines, decoded and without byte order mark. Its memory is used again for the next file.
 type pieces struct {
@@ -33,10 +36,11 @@ type pieces struct {
 	end  bool
 	wide bool // begins with a byte order mark of UTF-16
 	new  bool // nothing was given yet
+	cut  bool // a line was longer than what is searched of one
 }
 
 func (p *pieces) open(file io.Reader, size int) {
-	p.file, p.have, p.used, p.end, p.new, p.wide = file, 0, 0, false, true, false
+	p.file, p.have, p.used, p.end, p.new, p.wide, p.cut = file, 0, 0, false, true, false, false
 	p.size = size
 	p.grow(size)
 }
@@ -70,11 +74,16 @@ func (p *pieces) next() ([]byte, error) {
 		}
 		cut := p.have
 		if !p.end {
-			if cut = bytes.LastIndexByte(p.buf[:p.have], '\n') + 1; cut == 0 {
+			if cut = bytes.LastIndexByte(p.buf[:p.have], '\n') + 1; cut == 0 && p.size < maxPiece {
 				if err := p.more(); err != nil {
 					return nil, err
 				}
 				continue
+			} else if cut == 0 {
+				var err error
+				if cut, err = p.drop(); err != nil {
+					return nil, err
+				}
 			}
 		}
 		p.used = cut
@@ -84,12 +93,36 @@ func (p *pieces) next() ([]byte, error) {
 
 // more makes room for a longer line.
 func (p *pieces) more() error {
-	if len(p.buf) >= maxPiece {
+	if p.size >= maxPiece {
 		return errLongLine
 	}
-	p.size = min(max(2*len(p.buf), growPieces), maxPiece)
+	p.size = min(max(2*p.size, growPieces), maxPiece)
 	p.grow(p.size)
 	return nil
+}
+
+// drop reads over the rest of a line that fills all there is room for, and ends what is kept of it with a line break. It gives the
+// size of that.
+func (p *pieces) drop() (int, error) {
+	p.cut = true
+	keep := p.size - dropPiece
+	p.buf[keep-1] = '\n'
+	rest := p.buf[keep:p.have]
+	for {
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			p.have = keep + copy(p.buf[keep:], rest[i+1:])
+			return keep, nil
+		}
+		n, err := p.file.Read(p.buf[keep:p.size])
+		rest = p.buf[keep : keep+n]
+		if err == io.EOF && n == 0 {
+			p.end, p.have = true, keep
+			return keep, nil
+		}
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+	}
 }
 
 // fill reads until the piece is full or the file ends.
