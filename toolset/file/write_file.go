@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"strings"
 	"unsafe"
 
@@ -147,8 +148,8 @@ func (w *work) write(t target, content string) (*writeResult, error) {
 		return nil, err
 	}
 	old, err := w.look(t, maxWhole)
-	if errors.Is(err, environment.ErrGuarded) { // may be written and not read: its form isn't looked at
-		old, err = w.look(t, 0)
+	if errors.Is(err, environment.ErrGuarded) || errors.Is(err, fs.ErrPermission) {
+		old, err = w.look(t, 0) // may be written and not read: its form isn't looked at
 	}
 	if err != nil {
 		return nil, err

@@ -3,11 +3,16 @@
 package file_test
 
 import (
+	"context"
+	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -179,5 +184,40 @@ func TestWrite_OutsideOfTheWorkspaceIsSaid_FIL6(t *testing.T) {
 	}
 	if r := h.do("write_file", m{"path": h.path("../abs.txt"), "content": "x\n"}); r.Warning != "" {
 		t.Errorf("%s", r.text)
+	}
+}
+
+// unreadable is a place in which nothing can be read, though it may be written.
+type unreadable struct{ environment.Environment }
+
+func (u unreadable) Files() environment.FS { return writeOnly{u.Environment.Files()} }
+
+type writeOnly struct{ environment.FS }
+
+func (writeOnly) Read(_ context.Context, p environment.Path, _, _ int64) (io.ReadCloser, error) {
+	return nil, &fs.PathError{Op: "open", Path: string(p), Err: syscall.EACCES}
+}
+
+func TestWrite_AFileThatCanOnlyBeWrittenIsWritten_WRF(t *testing.T) {
+	h := here(t)
+	h.put("log", "before")
+	if err := os.Chmod(h.path("log"), 0o200); err != nil {
+		t.Fatal(err)
+	}
+	h.around = func(e environment.Environment) environment.Environment { return unreadable{e} } // to root every file is readable
+	r := h.do("write_file", m{"path": "log", "content": "after"})
+	if r.Error != "" || r.BytesWritten != 5 {
+		t.Fatalf("%s", r.text)
+	}
+	info, err := os.Stat(h.path("log"))
+	if err != nil || info.Mode().Perm() != 0o200 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if err := os.Chmod(h.path("log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.holds("log", "after")
+	if r := h.do("patch", m{"path": "log", "old_string": "a", "new_string": "b"}); !strings.Contains(r.Error, "permission") {
+		t.Errorf("an edit needs what it can't have: %s", r.text)
 	}
 }
