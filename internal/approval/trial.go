@@ -2,6 +2,7 @@ package approval
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/rules"
@@ -21,13 +22,16 @@ type Trial struct {
 	Reading   *analysis.Reading // nil for acts that are no commands
 	AllowedBy []string          // entries of the permanent list that open findings
 	How       How               // what an allow rests on where something was found
+	Took      time.Duration
 }
 
 // Try judges a request as Check does, with the configuration's rows, list and mode, but asks nobody, records nothing and remembers
 // nothing.
-func (g *Gate) Try(req Request) Trial {
+func (g *Gate) Try(req Request) (t Trial) {
+	start := time.Now()
+	defer func() { t.Took = time.Since(start) }()
 	findings, reading := g.findings(&req)
-	t := Trial{Verdict: TrialAllow, Findings: findings, Reading: reading}
+	t = Trial{Verdict: TrialAllow, Findings: findings, Reading: reading}
 	if len(findings) == 0 {
 		return t
 	}

@@ -97,6 +97,7 @@ var tables = map[string]string{
 	"toolset/terminal/foreground.go": "programs of these names in a shell",
 	"internal/bench/files.go":        "the tools whose whole path is measured",
 	"internal/approval/names.go":     "keys of lists that were written by older versions",
+	"internal/approval/kinds.go":     "environments by name, to judge for one that this build lacks",
 	"internal/bench/scripts.go":      "two of the seven names, for tools that only measure",
 }
 

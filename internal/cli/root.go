@@ -147,7 +147,7 @@ func (a *app) root(words ...string) *cobra.Command {
 		Short: "The tool runtime for LLM agents",
 		Long: "Hermes runs the tools of an LLM agent: everything between a model's tool call and the JSON string that goes back to it.\n" +
 			"Results are printed on stdout, everything else on stderr. What belongs to you lies in HERMES_HOME (~/.hermes).\n\n" +
-			"Exit codes: 0 success, 1 the work failed, 2 usage, 3 denied or blocked, 124 timed out, 130 interrupted.\n" +
+			"Exit codes: 0 success, 1 the work failed, 2 usage, or a command that would be asked about, 3 denied or blocked, 124 timed out, 130 interrupted.\n" +
 			"A call that ran a command is a success whatever the command's own exit code, which stands in the result.",
 		Example:       "  hermes exec examples/hello.py\n  hermes tools call terminal '{\"command\": \"echo hi\"}'",
 		SilenceErrors: true,
@@ -168,6 +168,7 @@ func (a *app) root(words ...string) *cobra.Command {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.enter() }
 	one := offer(root, words, []verb{
 		{"exec", a.exec}, {"tools", func() *cobra.Command { return a.tools(words) }}, {"toolsets", a.toolsets}, {"config", a.configure},
+		{"approvals", a.approvals},
 		{"doctor", a.doctor}, {"version", a.version}, {"bench", a.bench}, {"resident", a.resident},
 	})
 	if root.CompletionOptions.DisableDefaultCmd = one; !one {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -182,18 +180,5 @@ func describe(q channel.Question) hook.Approval {
 
 // workspace finds the repository around the directory that a task starts in, once.
 func (r *Runtime) workspace(task string) func() string {
-	return sync.OnceValue(func() string {
-		dir := r.places.Dir(task)
-		if dir == "" {
-			return ""
-		}
-		for at := dir; ; at = filepath.Dir(at) {
-			if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
-				return at
-			}
-			if at == filepath.Dir(at) {
-				return dir
-			}
-		}
-	})
+	return sync.OnceValue(func() string { return around(r.places.Dir(task)) })
 }
