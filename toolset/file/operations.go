@@ -93,6 +93,11 @@ func (w *work) plan(ops []v4a.Operation) ([]*step, error) {
 			}
 			owner[p] = s
 		}
+		for _, first := range out {
+			if s.contends(first) {
+				return nil, w.invalid(s, fmt.Errorf("it means the same file as %s, by another hard link", first.op))
+			}
+		}
 		out = append(out, s)
 	}
 	return out, nil
@@ -103,6 +108,13 @@ func (s *step) paths() []environment.Path {
 		return []environment.Path{s.from.path, s.to.path}
 	}
 	return []environment.Path{s.from.path}
+}
+
+// contends reports whether two operations on two names of one file can't both be meant: a name may go, but once the content is
+// written the other operation was worked out for a file that isn't there any more.
+func (s *step) contends(other *step) bool {
+	return s.edit != nil && other.edit != nil && (s.fresh != nil || other.fresh != nil) && s.edit.old.info.Links > 1 &&
+		s.edit.old.info.Same(other.edit.old.info)
 }
 
 // prepare checks one operation and works out what it will write.
