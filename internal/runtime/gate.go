@@ -29,9 +29,7 @@ type approvalSettings struct {
 	Patterns       any              `yaml:"patterns" help:"patterns of your own: pairs [regex, description], or maps of regex, description, deny, examples, not_examples"`
 	Deny           any              `yaml:"deny" help:"commands that nobody may run: globs, or maps of program, args, regex, reason"`
 	Quiet          any              `yaml:"quiet" help:"ids of patterns that are recorded and not asked about"`
-	Approvers      []string         `yaml:"approvers" help:"who may approve for ever; empty = every allowed user"`
 	Approver       approverSettings `yaml:"approver"`
-	EditorSurface  bool             `yaml:"editor_surface" default:"true" help:"ask in the editor, where one is attached"`
 }
 
 // approverSettings is a program of the user's own that answers in their place.
