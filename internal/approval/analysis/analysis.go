@@ -138,8 +138,9 @@ type Command struct {
 	Inside    *Inside  // the environment it runs in, when that isn't the one the text runs in
 	Runs      *FileRun // the file that it runs as a program, when a command of the session brought that file
 	Origin    *Origin
-	Span      Span // in the original text; in a payload: the word that carries it
-	Code      Flow // an interpreter's: the commands whose output it runs
+	Span      Span   // in the original text; in a payload: the word that carries it
+	Code      Flow   // an interpreter's: the commands whose output it runs
+	Call      string // the call in a program of another language that it stands for: shutil.rmtree
 
 	Payload    bool // not a piece of the original text, so spans can't be used to change it
 	Background bool // in a list ended by &
