@@ -18,7 +18,9 @@ doctrine:database:drop|doctrine:schema:drop|d:d:d|d:s:d +-f +--force +--full-dat
 doctrine:fixtures:load|d:f:l !--append
 doctrine:mongodb:schema:drop|doctrine:phpcr:workspace:purge
 doctrine:migrations:migrate +@first +@prev`
-	railsActs = "db:drop|db:drop:*|db:reset|db:reset:*|db:purge|db:purge:*|db:schema:load|db:schema:load:*|db:structure:load|db:truncate_all|db:migrate:reset|db:seed:replant|" +
+	drushVerbs = "sql-drop|sql:drop|sql-sync|sql:sync|site-install|site:install|si|entity:delete|edel !--simulate"
+	drushActs  = drushVerbs + "\n@* " + drushVerbs // behind the alias of a site
+	railsActs  = "db:drop|db:drop:*|db:reset|db:reset:*|db:purge|db:purge:*|db:schema:load|db:schema:load:*|db:structure:load|db:truncate_all|db:migrate:reset|db:seed:replant|" +
 		"db:mongoid:drop|db:mongoid:purge\ndb:migrate +@VERSION=0"
 )
 
@@ -91,7 +93,7 @@ func databaseTools() []tool {
 		{names: "mix", acts: "ecto.drop|ecto.reset\necto.rollback +--all\ndo +@ecto.drop*"},
 		{names: "dotnet", acts: "ef|dotnet-ef database drop !--dry-run\nef database update +@0"}, {names: "dotnet-ef", acts: "database drop !--dry-run\ndatabase update +@0"},
 		{names: "hasura", acts: "metadata clear\nmigrate apply +--down=all +--all-databases=down"},
-		{names: "drush", short: "rl", long: "root uri", acts: "sql-drop|sql:drop|site-install|site:install|si|entity:delete|edel !--simulate\nsql-sync|sql:sync !--simulate"},
+		{names: "drush", short: "rl", long: "root uri", acts: drushActs},
 		{names: "wp wp-cli wp-cli.phar", long: "path url user ssh", acts: "db reset|drop|clean\nsite empty|delete"},
 		{names: "goose", short: "d", long: "dir", single: true, acts: "** reset|down-to"},
 		{names: "migrate golang-migrate", single: true, long: "path database source", acts: "drop\ndown +--all"},

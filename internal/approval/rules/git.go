@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -166,8 +165,9 @@ func gitDir(a *Act) analysis.Word {
 	return dir
 }
 
-// fileName is what a file is called and a branch hardly ever: an extension of letters behind a name that isn't a number.
-var fileName = regexp.MustCompile(`^[^.]*[A-Za-z_-][^./]*\.[A-Za-z]{1,5}$`)
+// extensions are what files of repositories end in, and branches hardly ever.
+var extensions = strings.Fields("c cc cfg conf cpp cs css csv cxx dart env erl ex exs go gradle h hpp hs html ini ipynb java js json jsx kt less lock lua " +
+	"m md ml mod php pl png properties proto py r rb rs rst scala scss sh sql sum svelte svg swift tex tf toml ts tsx txt vue xml yaml yml")
 
 // gitOverwrites finds checkout and restore of files.
 func gitOverwrites(a *Act) []Hit {
@@ -225,7 +225,8 @@ func namesFile(text string) bool {
 		strings.HasPrefix(plain, ":("), strings.HasPrefix(plain, "/"), strings.HasSuffix(plain, "/"), strings.Contains(plain, "*"):
 		return true
 	}
-	return fileName.MatchString(plain[strings.LastIndexByte(plain, '/')+1:])
+	dot := strings.LastIndexByte(plain, '.')
+	return dot > 0 && slices.Contains(extensions, strings.ToLower(plain[dot+1:]))
 }
 
 // restored lists the files of the working tree that git restore overwrites.

@@ -13,7 +13,7 @@ func infraRows() []Row {
 			"pulumi preview", "pulumi up", "pulumi stack ls", "cdk diff", "cdk deploy", "vagrant up", "vagrant halt", "virsh list --all", "terraform fmt destroy.tf", "grep destroy main.tf",
 			"git commit -m 'terraform destroy'", "terraform apply -destroy=false", "knife node list", "salt-key -L", "serverless deploy", "pulumi destroy --preview-only", "pulumi logs destroy"},
 	}, "destroys infrastructure or its state", []tool{
-		{names: "terraform tofu terraform-bin opentofu", single: true, long: "var var-file target state out", acts: "destroy\napply +--destroy\nrefresh +--destroy\nstate rm\nstate push +--force\nworkspace delete\ntaint"},
+		{names: "terraform tofu terraform-bin opentofu", single: true, long: "var var-file target state out", acts: "destroy\napply +--destroy\nrefresh +--destroy\nstate rm\nstate push +--force\nworkspace delete"},
 		{names: "terragrunt", single: true, long: "terragrunt-working-dir working-dir terragrunt-config queue-include-dir",
 			acts: "destroy\nrun-all|run destroy\nrun-all|run apply +--destroy\napply +--destroy\ndestroy-all\nstate rm\nrun-all|run state rm\nworkspace delete"},
 		{names: "cdktf", acts: "destroy"},
