@@ -82,7 +82,7 @@ func (r *run) ended(res *environment.Result, x exit) {
 		res.Reason, res.Signal = environment.Signaled, unix.SignalName(x.signal)
 	}
 	if r.c.EndLeft {
-		res.Left = r.left()
+		res.Left = r.lasting()
 		res.Survivors = r.group.End(r.grace())
 	}
 	r.drain()
@@ -104,6 +104,24 @@ func (r *run) left() []environment.ProcessRef {
 	for look := 1; ; look++ {
 		refs := r.group.Members()
 		if len(refs) == 0 || look == looks {
+			return refs
+		}
+		time.Sleep(apart)
+	}
+}
+
+// lasting lists what would go on if it weren't ended. Members that are at work get longer than left gives them: the helpers of a pool
+// notice the end of their program by a pipe that closes, and then still have an interpreter to take down, on a machine that may be
+// busy. One that sleeps waits for something else.
+func (r *run) lasting() []environment.ProcessRef {
+	const looks, apart, longest = 4, 5 * time.Millisecond, time.Second
+	since, asleep := time.Now(), 0
+	for {
+		refs, busy := r.group.Look()
+		if asleep++; busy {
+			asleep = 0
+		}
+		if len(refs) == 0 || asleep == looks || time.Since(since) > longest {
 			return refs
 		}
 		time.Sleep(apart)

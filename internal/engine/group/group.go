@@ -168,11 +168,17 @@ func (g *Group) Started(pid int) {
 
 // Members lists the members that live, in order of pid.
 func (g *Group) Members() []environment.ProcessRef {
-	var refs []environment.ProcessRef
+	refs, _ := g.Look()
+	return refs
+}
+
+// Look is Members, and says whether one of them is at work: it runs, wants to, or waits for a disk.
+func (g *Group) Look() (refs []environment.ProcessRef, busy bool) {
 	for _, p := range g.living() {
 		refs = append(refs, environment.ProcessRef{PID: p.pid, Command: commandOf(p)})
+		busy = busy || p.state == 'R' || p.state == 'D'
 	}
-	return refs
+	return refs, busy
 }
 
 // Close lets go of the group if nobody is in it any more and reports whether that is so. Members go on; Close may be called again.
