@@ -82,13 +82,18 @@ func identities(disk Disk, findings []rules.Finding) map[string]Identity {
 	return out
 }
 
-// Still tells whether what a person was shown is still what would run: the same commands in the same directory and environment, from
-// which no more of the host is reached, and targets of deletions that are the same files. req is the request as it would be made now.
+// Still tells whether what was decided about is still what would run: the same commands in the same directory and environment, from
+// which no more of the host is reached, and, where a person was shown them, the same files as targets of deletions. req is the request
+// as it would be made now.
 func (g *Gate) Still(req Request, d *Decision) bool {
 	if len(d.Findings) == 0 {
-		return d.Outcome == Allowed
+		return true
 	}
 	findings, reading := g.findings(&req)
-	return bind(&req, reading) == d.Binding && (d.hostLike || !req.HostLike) && len(req.Mounts) <= d.mounts &&
-		(!d.Asked || maps.Equal(identities(req.Disk, findings), d.targets))
+	return bind(&req, reading) == d.Binding && !g.Wider(req, d) && (!d.Asked || maps.Equal(identities(req.Disk, findings), d.targets))
+}
+
+// Wider tells whether acts reach more of the host now than when a decision about findings was made.
+func (g *Gate) Wider(req Request, d *Decision) bool {
+	return len(d.Findings) > 0 && (req.HostLike && !d.hostLike || len(req.Mounts) > d.mounts)
 }

@@ -164,6 +164,10 @@ type flight struct {
 	watch   hookWatch
 	alone   func() // waits until nothing else of the batch runs; nil outside a batch
 	limits  asyncLimits
+	judged  []judged // acts that may be done, until the call runs
+	exposed sync.Once
+
+	unplaced error // why the call may not use its place after all; set within exposed
 }
 
 // learned guards what the steps from the start of a call find out, which a call that is given up meanwhile has to tell as well:

@@ -105,7 +105,11 @@ func (h *host) Place(ctx context.Context) (environment.Place, error) {
 	if h.flight.session.Place == nil {
 		return environment.Place{}, &environment.Error{Kind: environment.ErrUnavailable, Op: "find the environment of this session"}
 	}
-	return h.flight.session.Place(ctx)
+	p, err := h.flight.session.Place(ctx)
+	if err == nil {
+		err = h.flight.reviewPlace(ctx)
+	}
+	return p, err
 }
 
 func (h *host) Dir() string {

@@ -113,15 +113,18 @@ func approve(ctx context.Context, f *flight) {
 	}
 	for _, a := range actions {
 		from := f.session.facts().Dir
-		if f.decide(f.judge(ctx, a)); f.done {
+		v := f.judge(ctx, a)
+		if f.decide(v); f.done {
 			return
 		}
-		if now := f.session.facts().Dir; from != "" && now != from && !path.IsAbs(a.Dir) {
+		if now := f.session.facts().Dir; from != "" && now != from && !path.IsAbs(a.Dir) && !v.Decision.Asked {
 			f.refuse(tool.StatusBlocked, tool.ErrTypeGuardrailBlock, "the working directory was "+from+" when this was judged and is "+now+
 				" now, because another call changed it meanwhile: look whether it is still what you mean, and send it again", nil)
 			return
 		}
+		f.judged = append(f.judged, judged{a, v.Decision})
 	}
+	f.recheck(ctx)
 }
 
 // risks asks the tool; whatever it does wrong is a failure of the tool, and nothing runs.

@@ -34,7 +34,7 @@ type approvalSettings struct {
 
 // approverSettings is a program of the user's own that answers in their place.
 type approverSettings struct {
-	Command string        `yaml:"command" help:"program that gets each question as JSON and answers approve, deny or escalate"`
+	Command []string      `yaml:"command" help:"program and arguments: gets each question as JSON and answers approve, deny or escalate"`
 	URL     string        `yaml:"url" help:"the same as an address"`
 	Timeout time.Duration `yaml:"timeout" default:"10" min:"1" help:"seconds that it has"`
 }
@@ -84,11 +84,12 @@ func (r *Runtime) newGate() *approval.Gate {
 		Mode: mode, Yolo: set(r.environ["HERMES_YOLO_MODE"]), UnattendedMode: c.Unattended, SingleQueryMode: c.SingleQuery, CronMode: c.Cron,
 		Sandboxed: sandboxed, FloorConfirm: c.Floor == "confirm", SubagentsShare: d.SubagentAutoApprove,
 		Timeout: c.Timeout, GatewayTimeout: c.GatewayTimeout, Rows: rows, Current: r.list.current, Asker: r.options.Asker,
-		Audit: auditor{r.decided}, Observer: observer{r.hooks}, Redact: r.redactor.All, Log: r.log,
+		Preview: losses, Audit: auditor{r.decided}, Observer: observer{r.hooks}, Redact: r.redactor.All, Log: r.log,
 	}
 	if c.Permanent {
 		conf.Remember = r.list
 	}
+	r.reviewers(&conf, c.Approver)
 	return approval.New(conf)
 }
 
