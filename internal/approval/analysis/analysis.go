@@ -157,7 +157,14 @@ type FileRun struct {
 
 // Contained tells whether a command runs where it reaches neither the files nor the processes of the environment the text runs in,
 // but for what is mounted: a container. Its paths are judged by Targets, which knows the mounts.
-func (c *Command) Contained() bool { return c.Inside != nil && c.Inside.Container }
+func (c *Command) Contained() bool {
+	for in := c.Inside; in != nil; in = in.Parent {
+		if in.Container {
+			return true
+		}
+	}
+	return false
+}
 
 // Guess tells whether a command was only guessed: it stands in the arguments of a program that may run them or not.
 func (c *Command) Guess() bool {

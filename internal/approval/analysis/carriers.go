@@ -3,71 +3,27 @@ package analysis
 import (
 	"slices"
 	"strings"
-	"sync"
 )
-
-// wrapper describes a program that runs the command in its arguments.
-type wrapper struct {
-	short    string   // letters of options that take a value
-	long     []string // long options that take a value
-	operands int      // operands in front of the command
-	assigns  bool     // NAME=value may stand in front of the command
-	elevated bool     // the command runs with more rights
-	data     string   // letters and long options with which no command runs
-	joined   bool     // the arguments are joined and read by a shell
-}
-
-// wrappers never change which rules match what they run. Option letters are from the programs' manuals.
-var wrappers = sync.OnceValue(func() map[string]wrapper {
-	return map[string]wrapper{
-		"sudo": {short: "ugCDhpRrtTU", long: []string{"user", "group", "close-from", "chdir", "host", "prompt", "chroot", "role", "type",
-			"command-timeout", "other-user"}, assigns: true, elevated: true, data: "lvkKeV"},
-		"doas":    {short: "uC", elevated: true, data: "L"},
-		"pkexec":  {long: []string{"user"}, elevated: true},
-		"env":     {short: "uCS", long: []string{"unset", "chdir", "split-string", "argv0"}, assigns: true},
-		"nohup":   {},
-		"nice":    {short: "n", long: []string{"adjustment"}},
-		"ionice":  {short: "cnpPu", long: []string{"class", "classdata", "pid", "pgid", "uid"}, data: "pPu"},
-		"timeout": {short: "ks", long: []string{"kill-after", "signal"}, operands: 1},
-		"time":    {short: "fo", long: []string{"format", "output"}},
-		"stdbuf":  {short: "ioe", long: []string{"input", "output", "error"}},
-		"setsid":  {},
-		"chrt":    {short: "TPDp", operands: 1, data: "pm"},
-		"taskset": {operands: 1, data: "p"},
-		"unshare": {short: "SGlw", long: []string{"setuid", "setgid", "root", "wd", "map-user", "map-group"}},
-		"chroot":  {long: []string{"userspec", "groups"}, operands: 1},
-		"strace":  {short: "aeEIoOpPsSuUX", data: "p"},
-		"ltrace":  {short: "aAbDeFlnopsuwxX", data: "p"},
-		"nsenter": {short: "tSG", long: []string{"target", "setuid", "setgid"}},
-		"flock":   {short: "wE", long: []string{"wait", "timeout", "conflict-exit-code"}, operands: 1},
-		"systemd-run": {short: "uptpEHMC", long: []string{"unit", "property", "description", "slice", "uid", "gid", "nice", "working-directory",
-			"setenv", "service-type", "host", "machine", "on-active", "on-boot", "on-startup", "on-unit-active", "on-unit-inactive",
-			"on-calendar", "path-property", "socket-property", "timer-property", "background"}},
-		"watch":   {short: "nq", long: []string{"interval", "equexit"}, joined: true},
-		"command": {data: "vV"},
-		"builtin": {},
-		"exec":    {short: "a"},
-		"busybox": {}, "toybox": {},
-		"xargs": {short: "adEILnPsS", long: []string{"arg-file", "delimiter", "eof", "replace", "max-lines", "max-args", "max-procs",
-			"max-chars", "process-slot-var"}},
-		"parallel": {short: "jaINnLlSPd", long: []string{"jobs", "arg-file", "max-args", "delay", "joblog", "sshlogin", "tmpdir", "results"}},
-	}
-})
-
-// inside tells which wrappers pass the exit status of what they run on to their caller.
-var inside = []string{"sudo", "doas", "env", "nohup", "nice", "ionice", "timeout", "time", "stdbuf", "setsid", "chrt", "taskset",
-	"command", "builtin", "exec", "busybox", "toybox", "unshare", "chroot", "strace", "pkexec"}
 
 // carry follows what a command runs in turn. carried tells that the command's output is that of what it runs.
 func (r *reader) carry(st *state, c *Command, at place) (out output, carried bool) {
 	if helpOnly(c) {
 		return output{}, false
 	}
-	if w, ok := wrappers()[c.Program]; ok {
-		return r.wrapped(st, c, w, at)
+	r.optionRuns(st, c, at)
+	if rows, ok := wrappers()[c.Program]; ok {
+		for i := range rows {
+			if in, ok := unwrap(c, &rows[i]); ok {
+				return r.wrapped(st, &in, at)
+			}
+		}
 	}
 	if lang, ok := interpreters()[c.Program]; ok {
 		return r.interpreter(st, c, lang, at), true
+	}
+	if special := specialCarrier(c.Program); special != nil {
+		special(r, st, c, at)
+		return output{}, false
 	}
 	switch c.Program {
 	case "eval":
@@ -109,173 +65,286 @@ func origin(c *Command, payload bool) *Origin {
 	return &Origin{Name: c.Program, Payload: payload, Span: c.Span, Parent: c.Origin}
 }
 
-// wrapped finds the inner command of a wrapper and runs it.
-func (r *reader) wrapped(st *state, c *Command, w wrapper, at place) (output, bool) {
-	inner, ok := r.unwrap(st, c, w)
-	if !ok {
-		return output{}, false
-	}
-	if len(inner.words) == 0 {
-		if w.elevated && inner.shell {
-			at.elevated = true
-			return r.login(st, c, at), true
+// inner is what a wrapper is given to run.
+type inner struct {
+	c        *Command
+	row      *wrapper
+	words    []Word
+	texts    []Word // values that a shell reads
+	assigns  []Assign
+	options  []option
+	operands []Word
+	letters  string
+	replace  string // xargs -I
+	shell    bool   // sudo -s, -i: without a command, a shell
+}
+
+// option is one option with a value.
+type option struct {
+	name  string // letter or long name
+	value Word
+}
+
+// value returns the last value that one of the options in a list was given.
+func (in *inner) value(names string) (Word, bool) {
+	for _, o := range slices.Backward(in.options) {
+		if has(names, o.name) {
+			return o.value, true
 		}
-		return output{}, false
 	}
+	return Word{}, false
+}
+
+// wrapped runs what a wrapper is given. carried tells that its output is the wrapper's.
+func (r *reader) wrapped(st *state, in *inner, at place) (out output, carried bool) {
+	c, w := in.c, in.row
+	at.elevated = at.elevated || w.elevated
 	if at.last {
-		if slices.Contains(inside, c.Program) {
+		if w.joint && len(in.words) > 0 {
 			r.out.Commands[c.index].Last = false
 		} else {
 			at.last = false
 		}
-	}
-	at.origin = origin(c, false)
-	at.elevated = at.elevated || w.elevated
-	switch {
-	case w.joined:
-		return r.joined(st, inner.words, c, at), true
-	case c.Program == "flock" && len(inner.words) > 1 && (inner.words[0].Is("-c") || inner.words[0].Is("--command")):
-		return r.text(st.clone(), inner.words[1], c, at), true
-	case c.Program == "xargs" || c.Program == "parallel":
-		return r.fanOut(st, c, inner, at), false
 	}
 	run := st
 	if !shellBuiltin(c.Program) {
 		run = st.clone()
 		run.funcs = nil
 	}
-	if inner.dir != "" {
-		run = run.clone()
-		r.moveTo(run, []string{inner.dir})
+	if w.where != nil {
+		if inside := w.where(r, run, in); inside != nil {
+			inside.Parent, at.inside = at.inside, inside
+		}
+		if c.Program == "nsenter" && at.inside != nil && in.targetsInit() {
+			at.inside = nil
+		}
+	}
+	if dir, ok := in.value(w.dir); ok && w.dir != "" {
+		r.moveTo(run, dir.Values())
 		run.failed = nil
 	}
-	return r.run(run, simple{words: inner.words, assigns: inner.assigns, span: c.Span, bypass: true}, at), true
+	for _, t := range in.texts {
+		out = r.text(run.clone(), t, c, at)
+	}
+	if len(in.words) == 0 {
+		if in.shell || w.joined && w.where != nil && len(in.texts) == 0 {
+			return r.login(run, c, at), true
+		}
+		return out, len(in.texts) > 0
+	}
+	at.origin = origin(c, false)
+	switch {
+	case w.joined:
+		return r.joined(run, in.words, c, at), true
+	case c.Program == "xargs" || c.Program == "parallel":
+		return r.fanOut(run, in, at), false
+	}
+	return r.run(run, simple{words: in.words, assigns: in.assigns, span: c.Span, bypass: true}, at), true
 }
 
 func shellBuiltin(name string) bool {
 	return name == "command" || name == "builtin" || name == "exec" || name == "time"
 }
 
-// login is the shell that sudo -s or su starts where they are given no command: it reads standard input.
+// login is the shell that sudo -s, su or ssh starts where they are given no command: it reads standard input.
 func (r *reader) login(st *state, c *Command, at place) output {
 	as := *c
 	as.Words = c.Words[:1]
 	return r.interpreter(st, &as, shell, at)
 }
 
-type inner struct {
-	words   []Word
-	assigns []Assign
-	dir     string
-	replace string // xargs -I
-	shell   bool   // sudo -s, -i: without a command, a shell
-}
-
-// unwrap takes a wrapper's options, operands and assignments off. ok is false when no command runs.
-func (r *reader) unwrap(st *state, c *Command, w wrapper) (in inner, ok bool) {
-	words := c.Words[1:]
-	for len(words) > 0 {
+// unwrap takes a wrapper's verb, options, operands and assignments off. ok is false when no command runs.
+func unwrap(c *Command, w *wrapper) (in inner, ok bool) {
+	in = inner{c: c, row: w}
+	words, dashed, begun := c.Words[1:], false, false
+	verb := w.verb
+	var split []Word
+	for len(words) > 0 && !begun {
 		text := words[0].Text
-		if text == "--" {
-			words = words[1:]
-			break
-		}
-		if text == "-" && c.Program == "env" {
+		next, rest, _ := strings.Cut(verb, " ")
+		switch {
+		case verb != "" && text == next:
+			verb, words = rest, words[1:]
+			continue
+		case text == "--":
+			words, dashed, begun = words[1:], true, true
+			continue
+		case text == "-" && w.assigns:
 			words = words[1:]
 			continue
+		case !isOption(c, text):
+			switch {
+			case verb != "":
+				return in, false
+			case w.dash:
+				words = words[1:]
+			case w.only && w.operands == 0 && len(split) == 0 && len(in.texts) == 0:
+				words = words[1:]
+			case len(in.operands) < w.operands:
+				in.operands, words = append(in.operands, words[0]), words[1:]
+				begun = len(in.operands) == w.operands && !w.mixed
+			default:
+				begun = true
+			}
+			continue
 		}
-		if len(text) < 2 || text[0] != '-' {
-			break
-		}
-		flag := parseFlag(text, w.short, w.long)
-		if strings.ContainsAny(flag.letters, w.data) && w.data != "" && flag.name == "" {
+		var o option
+		if o, words = in.option(words); in.idle(o.name) {
 			return in, false
 		}
-		in.shell = in.shell || strings.ContainsAny(flag.letters, "si") || flag.name == "shell" || flag.name == "login"
-		words = words[1:]
-		value := Word{Text: flag.value}
-		if flag.wants && len(words) > 0 {
-			value, words = words[0], words[1:]
-		}
 		switch {
-		case c.Program == "env" && (flag.takes("S") || flag.name == "split-string"):
-			words = append(splitWords(value), words...)
-		case (c.Program == "env" && flag.takes("C") || c.Program == "sudo" && flag.takes("D")) || flag.name == "chdir":
-			in.dir = value.Text
-		case c.Program == "xargs" && (flag.takes("I") || flag.name == "replace"):
-			in.replace = value.Text
+		case has(w.words, o.name):
+			split = append(split, splitWords(o.value)...)
+		case has(w.text, o.name):
+			in.texts = append(in.texts, o.value)
+		case has(w.argv, o.name):
+			begun, dashed = true, true
+			if o.value.Text != "" {
+				split = append(split, splitWords(o.value)...)
+			}
+			if len(words) == 1 && strings.ContainsAny(words[0].Text, " \t\n;") && w.only {
+				in.texts, words = append(in.texts, words[0]), nil
+			}
 		}
 	}
-	for w.assigns && len(words) > 0 {
-		name, value, found := strings.Cut(words[0].Text, "=")
-		if !found || strings.HasPrefix(name, "/") {
-			break
-		}
-		in.assigns = append(in.assigns, Assign{name, Word{Text: value, Span: words[0].Span}})
+	if verb != "" || w.only && !dashed && len(split) == 0 && len(in.texts) == 0 {
+		return in, false
+	}
+	if w.dash && !dashed || w.only && w.argv == "" && w.words == "" && !w.dash {
+		words = nil
+	}
+	if w.operands > 0 && len(words) > 0 && words[0].Text == "--" {
 		words = words[1:]
 	}
-	words = words[min(w.operands, len(words)):]
-	if c.Program == "env" || c.Program == "sudo" { // options may also stand after assignments
-		for len(words) > 0 && words[0].Text == "--" {
-			words = words[1:]
-		}
-	}
-	in.words = words
+	in.words = append(split, words...)
+	in.takeAssigns()
 	return in, true
 }
 
-// splitWords splits a value as env -S does, near enough: at white space, quotes taken off.
-func splitWords(w Word) []Word {
-	var words []Word
-	for _, f := range strings.Fields(w.Text) {
-		words = append(words, Word{Text: strings.Trim(f, `"'`), Span: w.Span})
-	}
-	return words
+// isOption tells whether a word is an option of the command; those of cmd begin with a slash.
+func isOption(c *Command, text string) bool {
+	return len(text) > 1 && (text[0] == '-' || c.Program == "cmd" && text[0] == '/' && len(text) == 2)
 }
 
-// fanOut runs the command of xargs or parallel with the words that it gets from its input.
-func (r *reader) fanOut(st *state, c *Command, in inner, at place) output {
-	var extra []Word
-	span := c.Words[0].Span
-	if c.Stdin.Known {
-		for _, f := range strings.Fields(c.Stdin.Text) {
-			extra = append(extra, Word{Text: strings.Trim(f, `"'`), Span: span})
+// option reads the option at the head of words, and its value.
+func (in *inner) option(words []Word) (option, []Word) {
+	w, text := in.row, words[0].Text
+	if text[0] == '/' {
+		return option{name: strings.ToLower(text[1:])}, words[1:]
+	}
+	value := Word{Span: words[0].Span, From: words[0].From}
+	name, wants := "", false
+	if long, attached, isLong := longName(text, w); isLong {
+		name, value.Text = long, attached
+		given := attached != "" || strings.Contains(text, "=")
+		switch {
+		case has(w.pairs, long) && len(words) > 2:
+			in.options = append(in.options, option{long, words[1]}, option{long + " to", words[2]})
+			return option{name: long, value: words[1]}, words[3:]
+		case !given:
+			wants = has(w.long, long) || has(w.text, long) || has(w.words, long)
+		}
+		if in.row.elevated {
+			in.shell = in.shell || long == "shell" || long == "login"
 		}
 	} else {
-		extra = []Word{{Text: markSome, From: c.Stdin.From, Span: span}}
+		flag := parseFlag(text, w.short, nil)
+		in.letters += flag.letters
+		in.shell = in.shell || w.elevated && strings.ContainsAny(flag.letters, "si")
+		name, value.Text, wants = string(flag.letters[max(0, len(flag.letters)-1):]), flag.value, flag.wants
+		if in.c.Program == "xargs" && flag.valued == 0 && strings.Contains(flag.letters, "i") {
+			in.replace = "{}"
+		}
 	}
-	words := slices.Clone(in.words)
-	if i := slices.IndexFunc(words, func(w Word) bool { return w.Text == ":::" }); i >= 0 && c.Program == "parallel" {
-		words, extra = words[:i], words[i+1:]
+	words = words[1:]
+	if wants && len(words) > 0 && !has(w.argv, name) {
+		value, words = words[0], words[1:]
 	}
-	place := in.replace
-	if c.Program == "parallel" {
-		place = "{}"
+	o := option{name, value}
+	in.options = append(in.options, o)
+	if in.c.Program == "xargs" && (name == "I" || name == "J" || name == "replace") {
+		if in.replace = value.Text; in.replace == "" {
+			in.replace = "{}"
+		}
 	}
-	replaced := false
-	for i, w := range words {
-		if place != "" && strings.Contains(w.Text, place) && len(extra) > 0 {
-			replaced = true
-			vals := make([]string, 0, len(extra))
-			for _, e := range extra[:min(len(extra), MaxValues)] {
-				vals = append(vals, strings.ReplaceAll(w.Text, place, e.Text))
+	return o, words
+}
+
+// longName reads a long option, whole or abbreviated; some programs write them with one dash.
+func longName(text string, w *wrapper) (name, value string, ok bool) {
+	if !strings.HasPrefix(text, "--") {
+		name, value, _ = strings.Cut(text[1:], "=")
+		return name, value, len(name) > 1 && (has(w.long, name) || has(w.argv, name))
+	}
+	name, value, attached := strings.Cut(text[2:], "=")
+	if !attached && len(name) > 1 && !has(w.long, name) && !has(w.argv, name) && !has(w.text, name) {
+		for f := range strings.FieldsSeq(w.long) {
+			if strings.HasPrefix(f, name) && w.joint { // programs of GNU's making take a beginning
+				return f, value, true
 			}
-			words[i].Text, words[i].Alts, words[i].From = vals[0], vals[1:], extra[0].From
 		}
 	}
-	at.stdin, at.last = Stdin{}, false
-	if len(words) == 0 && c.Program == "parallel" { // the arguments are commands themselves
-		for _, e := range extra {
-			r.text(st.clone(), e, c, at)
+	return name, value, true
+}
+
+// idle tells whether an option makes the wrapper run nothing.
+func (in *inner) idle(name string) bool {
+	if in.row.data == "" {
+		return false
+	}
+	letters, long, _ := strings.Cut(in.row.data, " ")
+	return letters != "-" && strings.ContainsAny(in.letters, letters) || len(name) > 1 && has(long, name)
+}
+
+func (in *inner) takeAssigns() {
+	for in.row.assigns && len(in.words) > 0 {
+		w := in.words[0]
+		if w.Text == "--" { // env and sudo take it here too
+			in.words = in.words[1:]
+			continue
 		}
-		return output{}
+		name, value, found := strings.Cut(w.Text, "=")
+		if !found || strings.HasPrefix(name, "/") {
+			return
+		}
+		in.assigns = append(in.assigns, Assign{name, Word{Text: value, Span: w.Span}})
+		in.words = in.words[1:]
 	}
-	if !replaced && in.replace == "" {
-		words = append(words, extra...)
+}
+
+// splitWords splits a value into words as a shell would, with no expansion.
+func splitWords(w Word) []Word {
+	var words []Word
+	var cur strings.Builder
+	quote, open := byte(0), false
+	text := w.Text
+	for i := 0; i < len(text); i++ {
+		switch ch := text[i]; {
+		case ch == '\\' && quote != '\'' && i+1 < len(text):
+			i++
+			cur.WriteByte(text[i])
+			open = true
+		case quote != 0 && ch == quote:
+			quote = 0
+		case quote != 0:
+			cur.WriteByte(ch)
+		case ch == '\'' || ch == '"':
+			quote, open = ch, true
+		case ch == ' ' || ch == '\t' || ch == '\n':
+			if open {
+				words = append(words, Word{Text: cur.String(), Span: w.Span, From: w.From})
+				cur.Reset()
+				open = false
+			}
+		default:
+			cur.WriteByte(ch)
+			open = true
+		}
 	}
-	sub := st.clone()
-	sub.funcs = nil
-	return r.run(sub, simple{words: words, span: c.Span}, at)
+	if open {
+		words = append(words, Word{Text: cur.String(), Span: w.Span, From: w.From})
+	}
+	return words
 }
 
 // typescript reads the text that script -c gives to a shell.
@@ -287,71 +356,14 @@ func (r *reader) typescript(st *state, c *Command, at place) {
 	}
 }
 
-// execOptions are the words behind which find or fd is given a command.
-var execOptions = map[string][]string{
-	"find": {"-exec", "-execdir", "-ok", "-okdir"},
-	"fd":   {"-x", "--exec", "-X", "--exec-batch"}, "fdfind": {"-x", "--exec", "-X", "--exec-batch"},
-}
-
-// findExec runs the commands of find's -exec and its kin; {} is something at or below a start path.
-func (r *reader) findExec(st *state, c *Command, at place) {
-	starts := []string{"."}
-	if c.Program == "find" {
-		starts = FindStarts(c)
-	}
-	at.origin, at.last, at.stdin = origin(c, false), false, Stdin{}
-	words := c.Words
-	for i := 1; i < len(words); i++ {
-		if !slices.Contains(execOptions[c.Program], words[i].Text) {
-			continue
-		}
-		end := i + 1
-		for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && words[end-1].Text == "{}") {
-			end++
-		}
-		argv := slices.Clone(words[i+1 : end])
-		if c.Program != "find" && !slices.ContainsFunc(argv, func(w Word) bool { return strings.Contains(w.Text, "{") }) {
-			argv = append(argv, Word{Text: "{}", Span: c.Span}) // fd adds what it found
-		}
-		for k, w := range argv {
-			if strings.Contains(w.Text, "{}") {
-				argv[k].Text = strings.ReplaceAll(w.Text, "{}", starts[0]+"/"+markSome)
-				for _, s := range starts[1:min(len(starts), MaxValues)] {
-					argv[k].Alts = append(argv[k].Alts, strings.ReplaceAll(w.Text, "{}", s+"/"+markSome))
-				}
-			}
-		}
-		if len(argv) > 0 {
-			sub := st.clone()
-			sub.funcs = nil
-			r.run(sub, simple{words: argv, span: c.Span}, at)
-		}
-		i = end
-	}
-}
-
-// FindStarts lists the start paths of a find command; without one it is the working directory.
-func FindStarts(c *Command) []string {
-	var starts []string
-	for _, w := range c.Words[1:] {
-		if strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "-H") && !strings.HasPrefix(w.Text, "-L") &&
-			!strings.HasPrefix(w.Text, "-P") || w.Text == "(" || w.Text == "!" {
-			break
-		}
-		if !strings.HasPrefix(w.Text, "-") {
-			starts = append(starts, w.Values()...)
-		}
-	}
-	if len(starts) == 0 {
-		starts = []string{"."}
-	}
-	return starts
-}
-
 // su reads the text that su -c and runuser -c give to a shell; runuser -u USER runs its operands.
 func (r *reader) su(st *state, c *Command, at place) {
 	at.elevated, at.last = true, false
 	words, ran := c.Words[1:], false
+	st = st.clone()
+	if home := suHome(c); home != "" {
+		st.set("HOME", variable{vals: []string{home}})
+	}
 	for i := 0; i < len(words); i++ {
 		flag := parseFlag(words[i].Text, "cugsGw", []string{"command", "user", "group", "shell", "session-command"})
 		if flag.letters == "" && flag.name == "" {
@@ -386,4 +398,22 @@ func (r *reader) su(st *state, c *Command, at place) {
 		in.dirs = []string{""}
 		r.login(in, c, at)
 	}
+}
+
+// suHome is the home directory of the user that su or runuser is told to become.
+func suHome(c *Command) string {
+	args := c.Args(Grammar{Short: "cugsGw", Long: []string{"command", "user", "group", "shell", "session-command"}})
+	users := slices.Concat(args.Values["u"], args.Values["user"])
+	for _, w := range args.Operands {
+		if !w.Is("-") && len(users) == 0 {
+			users = append(users, w)
+		}
+	}
+	switch {
+	case len(users) == 0 || users[0].Is("root"):
+		return "/root"
+	case Literal(users[0].Text) && users[0].Text != "":
+		return "/home/" + users[0].Text
+	}
+	return HomeUnknown
 }

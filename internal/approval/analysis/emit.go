@@ -35,7 +35,8 @@ func (r *reader) call(st *state, c *syntax.CallExpr, s *syntax.Stmt, at place) o
 	}
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
-			r.assign(st, a, at)
+			set := r.assign(st, a, at)
+			r.variableSet(st, set.Name, set.Value, r.setter(set.Name, a, at), at)
 		}
 		if len(at.redirects) > 0 {
 			r.emitRedirects(st, span, &at)
@@ -81,6 +82,9 @@ type simple struct {
 func (r *reader) run(st *state, c simple, at place) output {
 	if !r.step() {
 		return output{}
+	}
+	if len(c.words) > 1 && c.words[0].Text == "--" { // behind the keyword time
+		c.words = c.words[1:]
 	}
 	first := c.words[0]
 	var out output
@@ -174,7 +178,7 @@ const wordsPerNode = 8
 // program records one program's command, applies what it changes in the shell, and follows what it carries.
 func (r *reader) program(st *state, name string, c simple, at place) output {
 	cmd := Command{Program: name, Words: c.words, Assigns: c.assigns, Redirects: at.redirects, Stdin: at.stdin, Dirs: st.dirs,
-		Elevated: at.elevated, Origin: at.origin, Span: c.span, Payload: at.payload != nil, Background: at.background,
+		Elevated: at.elevated, Inside: at.inside, Origin: at.origin, Span: c.span, Payload: at.payload != nil, Background: at.background,
 		Piped: at.piped, Last: at.last}
 	cmd.index = r.emit(cmd)
 	if r.nodes += len(c.words) / wordsPerNode; !r.step() {
@@ -183,10 +187,17 @@ func (r *reader) program(st *state, name string, c simple, at place) output {
 	if effect := builtin(name); effect != nil {
 		effect(r, st, &cmd)
 	}
+	writes := slices.ContainsFunc(at.redirects, func(red Redirect) bool { return red.Write })
 	at.redirects = nil // the carrier has them already
+	r.direct(st, &cmd, at)
 	out, carried := r.carry(st, &cmd, at)
-	if !carried && at.want {
+	if !carried && (at.want || writes) {
 		out = r.prints(st, &cmd)
+	}
+	if writes {
+		r.filed(st, &cmd, out)
+	} else {
+		r.leaves(st, &cmd)
 	}
 	return out
 }

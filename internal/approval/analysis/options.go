@@ -23,6 +23,7 @@ func parseFlag(text, short string, long []string) flag {
 	}
 	if strings.HasPrefix(text, "--") {
 		name, value, attached := strings.Cut(text[2:], "=")
+		name = whole(name, long)
 		return flag{name: name, value: value, wants: !attached && slices.Contains(long, name)}
 	}
 	f := flag{}
@@ -35,6 +36,25 @@ func parseFlag(text, short string, long []string) flag {
 		}
 	}
 	return f
+}
+
+// whole is the option that a name abbreviates, if it is one only; else the name itself.
+func whole(name string, long []string) string {
+	found := ""
+	for _, n := range long {
+		switch {
+		case n == name:
+			return name
+		case len(name) > 2 && strings.HasPrefix(n, name) && found != "":
+			return name
+		case len(name) > 2 && strings.HasPrefix(n, name):
+			found = n
+		}
+	}
+	if found != "" {
+		return found
+	}
+	return name
 }
 
 // Grammar is the option grammar of a program: the letters and long names of options that take a value.

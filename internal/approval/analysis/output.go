@@ -151,11 +151,27 @@ func printfOnce(b *strings.Builder, format string, args []string) (rest []string
 }
 
 // input is what a filter without file operands reads.
-func input(c *Command, files []string) output {
+func (r *reader) input(c *Command, files []string) output {
 	if len(files) > 0 && files[0] != "-" {
-		return output{}
+		return r.contents(c, files)
+	}
+	if c.Stdin.Kind == StdinFile {
+		return r.contents(c, []string{c.Stdin.File.Text})
 	}
 	return output{c.Stdin.Text, c.Stdin.Known}
+}
+
+// contents is what files hold that the session wrote.
+func (r *reader) contents(c *Command, files []string) output {
+	out := nothing
+	for _, name := range files {
+		f, ok := r.fileAt(Join(c.Dirs[0], name))
+		if !ok || !f.known || c.Inside != nil {
+			return output{}
+		}
+		out = out.then(output{f.text, true})
+	}
+	return out
 }
 
 func cat(r *reader, _ *state, c *Command) output {
@@ -168,23 +184,23 @@ func cat(r *reader, _ *state, c *Command) output {
 	if !ok {
 		return output{}
 	}
-	return input(c, slices.DeleteFunc(texts, func(t string) bool { return t == "-u" }))
+	return r.input(c, slices.DeleteFunc(texts, func(t string) bool { return t == "-u" }))
 }
 
-func decode(_ *reader, _ *state, c *Command) output {
+func decode(r *reader, _ *state, c *Command) output {
 	texts, ok := literals(c.Words[1:])
 	flags, files := splitFlags(texts)
-	in := input(c, files)
+	in := r.input(c, files)
 	if !ok || !in.known || !slices.ContainsFunc(flags, func(f string) bool {
 		return f == "--decode" || len(f) > 1 && f[1] != '-' && strings.ContainsAny(f, "dD")
 	}) {
 		return output{}
 	}
-	clean := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" \t\r\n", r) {
+	clean := strings.Map(func(ch rune) rune {
+		if strings.ContainsRune(" \t\r\n", ch) {
 			return -1
 		}
-		return r
+		return ch
 	}, in.text)
 	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
 	if err != nil || strings.IndexByte(string(text), 0) >= 0 {
@@ -193,10 +209,10 @@ func decode(_ *reader, _ *state, c *Command) output {
 	return output{string(text), true}
 }
 
-func unhex(_ *reader, _ *state, c *Command) output {
+func unhex(r *reader, _ *state, c *Command) output {
 	texts, ok := literals(c.Words[1:])
 	flags, files := splitFlags(texts)
-	in := input(c, files)
+	in := r.input(c, files)
 	joined := strings.Join(flags, "")
 	if !ok || !in.known || !strings.Contains(joined, "r") || !strings.Contains(joined, "p") {
 		return output{}
@@ -219,9 +235,9 @@ func splitFlags(texts []string) (flags, files []string) {
 	return flags, files
 }
 
-func rev(_ *reader, _ *state, c *Command) output {
+func rev(r *reader, _ *state, c *Command) output {
 	texts, ok := literals(c.Words[1:])
-	in := input(c, texts)
+	in := r.input(c, texts)
 	if !ok || !in.known {
 		return output{}
 	}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -11,6 +12,9 @@ import (
 var carriers = sync.OnceValue(func() []string {
 	set := map[string]bool{"eval": true, "source": true, ".": true, "su": true, "runuser": true, "trap": true, "alias": true, "fd": true,
 		"fdfind": true, "script": true}
+	for name := range strings.FieldsSeq(specials) {
+		set[name] = true
+	}
 	for name := range wrappers() {
 		set[name] = true
 	}

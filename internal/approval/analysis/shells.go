@@ -3,155 +3,14 @@ package analysis
 import (
 	"slices"
 	"strings"
-	"sync"
 )
-
-// interpreter describes how a program finds the text that it runs.
-type interpreter struct {
-	shell bool
-	code  string   // option letters whose value is program text
-	long  []string // the same, as long options
-	short string   // other letters that take a value
-	quiet string   // letters with which the operand is not program text, or nothing runs
-}
-
-var shell = interpreter{shell: true, code: "c", short: "oO", quiet: "n"}
-
-// interpreters run a text: an option's value, standard input, or a file.
-var interpreters = sync.OnceValue(func() map[string]interpreter {
-	return map[string]interpreter{
-		"sh": shell, "bash": shell, "dash": shell, "zsh": shell, "ksh": shell, "ash": shell, "mksh": shell, "rbash": shell, "fish": shell,
-		"python": {code: "c", short: "WXm", quiet: "m"}, "pypy": {code: "c", short: "WXm", quiet: "m"},
-		"perl": {code: "eE", short: "IMmFx"}, "ruby": {code: "e", short: "IrEFCTKx"},
-		"node": {code: "ep", long: []string{"eval", "print"}, short: "r"}, "nodejs": {code: "ep", long: []string{"eval", "print"}, short: "r"},
-		"php": {code: "r", short: "dfcz"}, "lua": {code: "e", short: "l"}, "deno": {}, "osascript": {code: "e"},
-	}
-})
-
-// program text of an interpreter.
-type program struct {
-	word  Word
-	kind  programKind
-	args  []Word // $1 …
-	name  string // $0
-	quiet bool
-}
-
-type programKind uint8
-
-const (
-	fromStdin programKind = iota
-	fromOption
-	fromFile
-)
-
-func findProgram(c *Command, lang interpreter) program {
-	p := program{name: c.Program}
-	words := c.Words[1:]
-	option, stdin := false, false
-	for len(words) > 0 {
-		text := words[0].Text
-		if text == "--" || text == "-" {
-			stdin = stdin || text == "-"
-			words = words[1:]
-			break
-		}
-		if len(text) < 2 || text[0] != '-' && !(lang.shell && text[0] == '+') {
-			break
-		}
-		flag := parseFlag(text, lang.short+codeLetters(lang), append([]string{"rcfile", "init-file"}, lang.long...))
-		word := words[0]
-		words = words[1:]
-		if strings.ContainsAny(flag.letters, lang.quiet) && lang.quiet != "" {
-			p.quiet = true
-		}
-		if text == "--help" || text == "--version" {
-			p.quiet = true
-		}
-		if lang.shell && strings.Contains(flag.letters, "s") {
-			stdin = true
-		}
-		isCode := flag.name == "" && strings.ContainsAny(flag.letters, lang.code) || slices.Contains(lang.long, flag.name)
-		switch {
-		case isCode && lang.shell: // the text is the first operand, after all options
-			option = true
-		case isCode:
-			if word.Text = flag.value; flag.wants && len(words) > 0 {
-				word, words = words[0], words[1:]
-			}
-			p.word, p.kind, p.args = word, fromOption, words
-			return p
-		case flag.wants && len(words) > 0:
-			words = words[1:]
-		}
-	}
-	switch {
-	case option && len(words) > 0:
-		p.word, p.kind, words = words[0], fromOption, words[1:]
-		if len(words) > 0 {
-			p.name, words = words[0].Text, words[1:]
-		}
-	case option:
-		p.quiet = true
-	case len(words) > 0 && !stdin && !words[0].Is("/dev/stdin"):
-		p.word, p.kind, words = words[0], fromFile, words[1:]
-	}
-	p.args = words
-	return p
-}
-
-// codeLetters are the options whose value follows at once; a shell's -c is no such option.
-func codeLetters(lang interpreter) string {
-	if lang.shell {
-		return ""
-	}
-	return lang.code
-}
-
-// interpreter reads the program text of a shell, and notes where the text of any interpreter comes from.
-func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) output {
-	p := findProgram(c, lang)
-	if p.quiet {
-		return output{}
-	}
-	sub := st.clone()
-	sub.funcs, sub.errexit = nil, false
-	sub.args, sub.argsOK, sub.name = p.args, true, p.name
-	for _, a := range c.Assigns {
-		sub.set(a.Name, variable{vals: a.Value.Values(), from: a.Value.From})
-	}
-	in := at
-	in.stdin = c.Stdin
-	var text Word
-	switch p.kind {
-	case fromOption:
-		text = p.word
-	case fromFile:
-		out, ok := r.processOut[p.word.From]
-		if !ok || p.word.From.Empty() {
-			return output{} // a file that stands there
-		}
-		text = Word{Text: markUnknown, From: p.word.From, Span: p.word.Span}
-		text.Text = out.value()
-	case fromStdin:
-		if c.Stdin.Kind != StdinPipe && c.Stdin.Kind != StdinText {
-			return output{}
-		}
-		text = Word{Text: markUnknown, From: c.Stdin.From, Span: c.Span}
-		if c.Stdin.Known || c.Stdin.Text != "" {
-			text.Text = c.Stdin.Text
-		}
-		in.stdin = Stdin{}
-	}
-	r.code(c, text.From)
-	if !lang.shell {
-		return r.inline(sub, text, c, in)
-	}
-	return r.text(sub, text, c, in)
-}
 
 // code notes which commands an interpreter's program text comes from.
-func (r *reader) code(c *Command, from Flow) { r.out.Commands[c.index].Code = from }
+func (r *reader) code(c *Command, from Flow) {
+	if c.index >= 0 && c.index < len(r.out.Commands) {
+		r.out.Commands[c.index].Code = from
+	}
+}
 
 // eval joins its words and reads them again, in the shell itself.
 func (r *reader) eval(st *state, c *Command, at place) output {
@@ -199,17 +58,24 @@ func (r *reader) joined(st *state, words []Word, c *Command, at place) output {
 }
 
 func (r *reader) source(st *state, c *Command, at place) {
-	if len(c.Words) < 2 {
-		return
+	if len(c.Words) > 1 && len(c.Words[1].Text) > 0 && !oneOf(c.Words[1], "--help") {
+		r.sourced(st, c.Words[1], c, at)
 	}
-	w := c.Words[1]
+}
+
+// sourced reads a file that a shell takes its text from: a process substitution, standard input, a file that the session brought.
+func (r *reader) sourced(st *state, w Word, c *Command, at place) {
 	out, ok := r.processOut[w.From]
 	switch {
 	case ok && !w.From.Empty():
 		w = Word{Text: out.value(), From: w.From, Span: w.Span}
-	case w.Is("/dev/stdin") && c.Stdin.Kind != StdinInherited && c.Stdin.Kind != StdinFile:
+	case oneOf(w, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") && c.Stdin.Kind != StdinInherited && c.Stdin.Kind != StdinFile:
 		w = Word{Text: c.Stdin.Text, From: c.Stdin.From, Span: w.Span}
 	default:
+		if oneOf(w, "/dev/stdin", "/dev/fd/0") && c.Stdin.Kind == StdinFile {
+			w = c.Stdin.File
+		}
+		r.follow(st, w, c, shell, at)
 		return
 	}
 	r.code(c, w.From)

@@ -143,6 +143,8 @@ func (r *reader) lookup(st *state, name string) (variable, bool) {
 		if text = r.in.Home; text == "" {
 			text = HomeUnknown
 		}
+	case "HERMES_HOME":
+		text, ok = r.in.Hermes, r.in.Hermes != ""
 	case "PWD":
 		return variable{vals: unknownDirs(st.dirs)}, true
 	case "USER", "LOGNAME":
@@ -150,7 +152,9 @@ func (r *reader) lookup(st *state, name string) (variable, bool) {
 	case "IFS":
 		text = " \t\n"
 	default:
-		text, ok = r.in.Vars[name]
+		if text, ok = r.in.Vars[name]; !ok && name == "SHELL" {
+			text, ok = "/bin/sh", true
+		}
 	}
 	if !ok {
 		return variable{}, false

@@ -14,9 +14,18 @@ func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
 			continue
 		}
 		if !a.Naked {
-			r.assign(st, a, at)
+			set := r.assign(st, a, at)
+			r.variableSet(st, set.Name, set.Value, r.setter(c.Variant.Value, a, at), at)
 		}
 	}
+}
+
+// setter is the command that sets a variable, which the grammar doesn't take for one.
+func (r *reader) setter(name string, a *syntax.Assign, at place) *Command {
+	if variableUses()[a.Name.Value] == 0 {
+		return nil
+	}
+	return &Command{Program: name, Origin: at.origin, Span: r.span(a, at), index: len(r.out.Commands) - 1}
 }
 
 func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
@@ -117,7 +126,7 @@ func (r *reader) process(st *state, p *syntax.ProcSubst, at place) Flow {
 
 // inner is the place of a substitution: its own output, no part of the pipeline around it.
 func (r *reader) inner(at place) place {
-	return place{origin: at.origin, payload: at.payload, depth: at.depth, elevated: at.elevated, calls: at.calls, stdin: at.stdin}
+	return place{origin: at.origin, payload: at.payload, depth: at.depth, elevated: at.elevated, inside: at.inside, calls: at.calls, stdin: at.stdin}
 }
 
 func trimNewlines(s string) string {

@@ -22,6 +22,7 @@ type reader struct {
 	processOut map[Flow]output // what process substitutions print
 	aliases    map[string]Word // bodies; whether a shell expands them isn't known, so the program of that name counts too
 	respawned  map[*function]int
+	files      map[string]file // that the text itself made
 }
 
 // place is where a command stands.
@@ -32,6 +33,7 @@ type place struct {
 	stdin      Stdin
 	redirects  []Redirect
 	elevated   bool
+	inside     *Inside
 	background bool
 	piped      bool
 	last       bool
@@ -217,7 +219,17 @@ func (r *reader) redirected(st *state, s *syntax.Stmt, at place) output {
 		if _, simple := s.Cmd.(*syntax.CallExpr); !simple {
 			hidden = r.redirects(st, s.Redirs, &at)
 			if len(at.redirects) > 0 {
+				start, reds := len(r.out.Commands), at.redirects
 				r.emitRedirects(st, r.span(s, at), &at)
+				s = &syntax.Stmt{Position: s.Position, Cmd: s.Cmd}
+				at.want = at.want || hidden
+				out := r.command(st, s, at)
+				if hidden {
+					all := Flow{start, len(r.out.Commands)}
+					r.filed(st, &Command{Redirects: reds, Dirs: st.dirs, Inside: at.inside, Stdin: Stdin{From: all}}, out)
+					return nothing
+				}
+				return out
 			}
 			s = &syntax.Stmt{Position: s.Position, Cmd: s.Cmd}
 		}
@@ -231,7 +243,7 @@ func (r *reader) redirected(st *state, s *syntax.Stmt, at place) output {
 
 // emitRedirects records redirects that belong to no simple command.
 func (r *reader) emitRedirects(st *state, span Span, at *place) {
-	c := Command{Redirects: at.redirects, Dirs: st.dirs, Span: span, Elevated: at.elevated, Origin: at.origin,
+	c := Command{Redirects: at.redirects, Dirs: st.dirs, Span: span, Elevated: at.elevated, Inside: at.inside, Origin: at.origin,
 		Payload: at.payload != nil, Stdin: at.stdin}
 	r.emit(c)
 	at.redirects = nil

@@ -1,0 +1,243 @@
+package analysis
+
+import (
+	"strings"
+)
+
+// awk reads the commands that an awk program runs: system("…"), "…" | getline, print | "…"; and notes where it prints to.
+func awk(r *reader, st *state, c *Command, at place) {
+	words := c.Words[1:]
+	var texts []Word
+	fromFile := false
+	for len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
+		text := words[0].Text
+		if text == "--" {
+			words = words[1:]
+			break
+		}
+		flag := parseFlag(text, "FvfieE", []string{"field-separator", "assign", "file", "include", "source", "exec"})
+		value := Word{Text: flag.value, Span: words[0].Span}
+		words = words[1:]
+		if flag.wants && len(words) > 0 {
+			value, words = words[0], words[1:]
+		}
+		switch {
+		case flag.takes("e") || flag.name == "source":
+			texts = append(texts, value)
+		case flag.takes("f") || flag.takes("E") || flag.name == "file" || flag.name == "exec":
+			fromFile = true
+			if out, ok := r.processOut[value.From]; ok && !value.From.Empty() {
+				texts = append(texts, Word{Text: out.text, Span: value.Span})
+			} else {
+				r.ranFileAt(st, value, c)
+			}
+		}
+	}
+	if len(texts) == 0 && !fromFile && len(words) > 0 {
+		texts = words[:1]
+	}
+	for _, w := range texts {
+		r.awkProgram(st, w, c, at)
+	}
+}
+
+func (r *reader) awkProgram(st *state, w Word, c *Command, at place) {
+	text := w.Text
+	for i := 0; i < len(text); i++ {
+		switch ch := text[i]; {
+		case ch == '#':
+			if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
+				i += n
+				continue
+			}
+			return
+		case ch == '"':
+			s, rest, ok := quotedString(text[i:])
+			if !ok {
+				return
+			}
+			i = len(text) - len(rest) - 1
+			if after := strings.TrimLeft(rest, " \t"); strings.HasPrefix(after, "|") && !strings.HasPrefix(after, "||") {
+				r.commandValue(st.clone(), Word{Text: s, Span: w.Span}, c, false, at)
+			}
+		case ch == '|' || ch == '>':
+			if i+1 < len(text) && (text[i+1] == ch || text[i+1] == '&') {
+				i++
+			} else if i+1 < len(text) && text[i+1] == '=' {
+				continue
+			}
+			rest := strings.TrimLeft(text[i+1:], " \t(")
+			if !strings.HasPrefix(rest, `"`) {
+				continue
+			}
+			s, after, ok := quotedString(rest)
+			if !ok {
+				return
+			}
+			i = len(text) - len(after) - 1
+			if ch == '|' {
+				r.commandValue(st.clone(), r.awkValue(s, after, w), c, false, at)
+			} else if strings.HasPrefix(s, "/") || strings.Contains(s, "..") || !strings.ContainsAny(s, " \t") {
+				r.writes(c, Word{Text: s, Span: w.Span})
+			}
+		case strings.HasPrefix(text[i:], "system"):
+			rest, ok := strings.CutPrefix(strings.TrimLeft(text[i+len("system"):], " \t"), "(")
+			if !ok {
+				continue
+			}
+			rest = strings.TrimLeft(rest, " \t")
+			if !strings.HasPrefix(rest, `"`) {
+				r.text(st.clone(), Word{Text: markUnknown, Span: w.Span}, c, at) // a command made of the input
+				i += len("system")
+				continue
+			}
+			if s, after, ok := quotedString(rest); ok {
+				r.commandValue(st.clone(), r.awkValue(s, after, w), c, false, at)
+				i = len(text) - len(after) - 1
+			}
+		}
+	}
+}
+
+// awkValue is a string and what is joined to it, which isn't known.
+func (r *reader) awkValue(s, after string, w Word) Word {
+	after = strings.TrimLeft(after, " \t")
+	if after != "" && !strings.ContainsAny(after[:1], ");|}>,\n") {
+		s += markSome
+	}
+	return Word{Text: s, Span: w.Span}
+}
+
+// writes adds a file that a program's own language writes to, as if by redirect.
+func (r *reader) writes(c *Command, w Word) {
+	if c.index < 0 || c.index >= len(r.out.Commands) {
+		return
+	}
+	cmd := &r.out.Commands[c.index]
+	cmd.Redirects = append(cmd.Redirects[:len(cmd.Redirects):len(cmd.Redirects)], Redirect{Op: ">", Write: true, Target: w})
+}
+
+// sed reads the commands that a sed script runs (e, and s with the flag e) and the files that it writes (w).
+func sed(r *reader, st *state, c *Command, at place) {
+	args := c.Args(Grammar{Short: "efl", Long: []string{"expression", "file", "line-length"}})
+	texts := append(args.Values["e"], args.Values["expression"]...)
+	if len(texts) == 0 && len(args.Values["f"])+len(args.Values["file"]) == 0 && len(args.Operands) > 0 {
+		texts = args.Operands[:1]
+	}
+	for _, w := range args.Values["f"] {
+		if out, ok := r.processOut[w.From]; ok && !w.From.Empty() {
+			texts = append(texts, Word{Text: out.text, Span: w.Span})
+		}
+	}
+	if args.Long("sandbox", 2) {
+		return
+	}
+	for _, w := range texts {
+		r.sedScript(st, Word{Text: Plain(w.Text), Span: w.Span}, c, at)
+	}
+}
+
+func (r *reader) sedScript(st *state, w Word, c *Command, at place) {
+	text := w.Text
+	for text != "" {
+		text = sedAddress(strings.TrimLeft(text, " \t\n;{}!"))
+		if text == "" {
+			return
+		}
+		verb := text[0]
+		text = text[1:]
+		switch verb {
+		case '#':
+			_, text, _ = strings.Cut(text, "\n")
+		case 'e':
+			line, rest, _ := strings.Cut(text, "\n")
+			if strings.TrimSpace(line) != "" {
+				r.commandValue(st.clone(), Word{Text: strings.TrimSpace(line), Span: w.Span}, c, false, at)
+			} else {
+				r.text(st.clone(), Word{Text: markUnknown, Span: w.Span}, c, at)
+			}
+			text = rest
+		case 'w', 'W', 'a', 'i', 'c', 'r', 'R', ':', 'b', 't', 'T':
+			line, rest, _ := strings.Cut(text, "\n")
+			if f := strings.TrimSpace(line); (verb == 'w' || verb == 'W') && f != "" {
+				r.writes(c, Word{Text: f, Span: w.Span})
+			}
+			if i := strings.IndexByte(line, ';'); i >= 0 && strings.IndexByte(":btT", verb) >= 0 {
+				rest = text[i:]
+			}
+			text = rest
+		case 's', 'y':
+			text = r.sedSubstitute(st, text, w, c, at)
+		}
+	}
+}
+
+// sedAddress takes the addresses in front of a command off.
+func sedAddress(text string) string {
+	for text != "" {
+		switch ch := text[0]; {
+		case ch >= '0' && ch <= '9', ch == '$', ch == ',', ch == ' ', ch == '~', ch == '+', ch == '!':
+			text = text[1:]
+		case ch == '/' || ch == '\\' && len(text) > 1:
+			if ch == '\\' {
+				text = text[1:]
+			}
+			end := sedEnd(text[1:], text[0])
+			if end < 0 {
+				return ""
+			}
+			text = strings.TrimLeft(text[1+end+1:], "IM")
+		default:
+			return text
+		}
+	}
+	return ""
+}
+
+// sedEnd finds the delimiter that isn't escaped.
+func sedEnd(text string, delim byte) int {
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' {
+			i++
+		} else if text[i] == delim {
+			return i
+		}
+	}
+	return -1
+}
+
+func (r *reader) sedSubstitute(st *state, text string, w Word, c *Command, at place) string {
+	if text == "" {
+		return ""
+	}
+	delim := text[0]
+	text = text[1:]
+	var with string
+	for part := range 2 {
+		end := sedEnd(text, delim)
+		if end < 0 {
+			return ""
+		}
+		if part == 1 {
+			with = text[:end]
+		}
+		text = text[end+1:]
+	}
+	flags := text
+	if i := strings.IndexAny(text, ";\n}"); i >= 0 {
+		flags = text[:i]
+	}
+	text = text[len(flags):]
+	name, file, writes := strings.Cut(flags, "w")
+	if strings.Contains(name, "e") {
+		if strings.ContainsAny(with, `&\`) {
+			r.text(st.clone(), Word{Text: markUnknown, Span: w.Span}, c, at)
+		} else {
+			r.commandValue(st.clone(), Word{Text: with, Span: w.Span}, c, false, at)
+		}
+	}
+	if f := strings.TrimSpace(file); writes && f != "" {
+		r.writes(c, Word{Text: f, Span: w.Span})
+	}
+	return text
+}

@@ -1,0 +1,341 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxFollowed bounds how many files of one text are remembered (A29).
+const maxFollowed = 1000
+
+// file is what the text itself makes of a file.
+type file struct {
+	origin FileOrigin
+	text   string // what it holds, when known
+	known  bool
+}
+
+// fetchers bring files and text from the network.
+var fetchers = []string{"curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lynx", "w3m", "links", "ftp", "lftp", "nc", "ncat", "netcat",
+	"socat", "axel", "curlie", "telnet", "wget2", "tftp"}
+
+func fetches(c *Command) bool { return slices.Contains(fetchers, c.Program) }
+
+// remember notes what a command makes of a file.
+func (r *reader) remember(st *state, c *Command, w Word, f file) {
+	if c.Inside != nil || len(r.files) >= maxFollowed {
+		return
+	}
+	for _, v := range w.Values() {
+		for _, d := range st.dirs {
+			p := Join(d, v)
+			if !Literal(p) || p == "/dev/null" {
+				continue
+			}
+			if r.files == nil {
+				r.files = map[string]file{}
+			}
+			r.files[p] = f
+		}
+	}
+}
+
+// fileAt tells what the session knows of a file.
+func (r *reader) fileAt(p string) (f file, ok bool) {
+	if !Literal(p) {
+		return f, false
+	}
+	if f, ok = r.files[p]; ok {
+		return f, true
+	}
+	if r.in.Files == nil || !strings.HasPrefix(p, "/") {
+		return f, false
+	}
+	p = r.out.resolve(p)
+	switch f.origin = r.in.Files.Origin(p); f.origin {
+	case FileWritten:
+		f.text, f.known = r.in.Files.Text(p)
+	case FileDownloaded:
+	default:
+		return f, false
+	}
+	f.known = f.known && len(f.text) <= MaxFile
+	return f, true
+}
+
+// ranFile marks a command as one that runs a file which came from the network.
+func (r *reader) ranFile(p string, c *Command) bool {
+	f, ok := r.fileAt(p)
+	if !ok || f.origin != FileDownloaded {
+		return false
+	}
+	r.runsFile(c, p, f)
+	return true
+}
+
+func (r *reader) runsFile(c *Command, p string, f file) {
+	if c.index >= 0 && c.index < len(r.out.Commands) {
+		r.out.Commands[c.index].Runs = &FileRun{Path: p, Origin: f.origin}
+	}
+}
+
+func (r *reader) ranFileAt(st *state, w Word, c *Command) {
+	for _, v := range w.Values() {
+		for _, d := range st.dirs {
+			r.ranFile(Join(d, v), c)
+		}
+	}
+}
+
+// ranFlow does so for files that the commands of a flow print.
+func (r *reader) ranFlow(c *Command, from Flow) {
+	for i := from.Start; i < min(from.End, len(r.out.Commands)); i++ {
+		source := &r.out.Commands[i]
+		for _, w := range source.Words[min(1, len(source.Words)):] {
+			for _, d := range source.Dirs {
+				if r.ranFile(Join(d, w.Text), c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// follow follows a file that a command runs: one that the text or the session brought is read, or is opaque. A person's own isn't opened.
+func (r *reader) follow(st *state, w Word, c *Command, lang interpreter, at place) {
+	if at.inside != nil {
+		return
+	}
+	for _, v := range w.Values() {
+		for _, d := range st.dirs {
+			p := Join(d, v)
+			f, ok := r.fileAt(p)
+			if !ok {
+				continue
+			}
+			r.runsFile(c, p, f)
+			if f.origin == FileDownloaded {
+				return
+			}
+			text := Word{Text: f.text, Span: w.Span}
+			switch {
+			case f.known:
+				if r.folded += len(f.text); r.folded > MaxFolded {
+					r.limit("more than 256 KiB of folded text", w.Span)
+					return
+				}
+				r.runTexts(st, []Word{text}, c, lang, at)
+			case lang.shell:
+				r.out.Notes = append(r.out.Notes, Note{NoteOpaque, w.Span, "what stands in " + Show(p) + ", which this session wrote, isn't known", c.index})
+			default:
+				r.codeNote(w.Span, "what stands in "+Show(p)+", which this session wrote, isn't known", c)
+			}
+			return
+		}
+	}
+}
+
+// direct follows a program that is run by its path.
+func (r *reader) direct(st *state, c *Command, at place) {
+	w := c.Words[0]
+	if strings.IndexByte(w.Text, '/') < 0 || at.inside != nil || len(r.files) == 0 && r.in.Files == nil {
+		return
+	}
+	lang := shell
+	for _, d := range st.dirs {
+		f, ok := r.fileAt(Join(d, w.Text))
+		if !ok || !f.known {
+			continue
+		}
+		if line, _, _ := strings.Cut(f.text, "\n"); strings.HasPrefix(line, "#!") {
+			lang = shebang(line)
+		}
+	}
+	sub := st.clone()
+	sub.funcs, sub.args, sub.argsOK, sub.name = nil, c.Words[1:], true, w.Text
+	at.stdin = c.Stdin
+	r.follow(sub, w, c, lang, at)
+}
+
+// shebang is the interpreter that a script's first line names.
+func shebang(line string) interpreter {
+	words := strings.Fields(strings.TrimPrefix(line, "#!"))
+	for _, w := range words {
+		name := programName(w[strings.LastIndexByte(w, '/')+1:])
+		if name == "env" || strings.HasPrefix(w, "-") || strings.Contains(w, "=") {
+			continue
+		}
+		if lang, ok := interpreters()[name]; ok {
+			if lang.name == "" {
+				lang.name = name
+			}
+			return lang
+		}
+		return interpreter{name: name}
+	}
+	return shell
+}
+
+// filed notes what a command leaves in files: by redirect, tee, download, copy and move.
+func (r *reader) filed(st *state, c *Command, out output) {
+	for _, red := range c.Redirects {
+		if !red.Write || strings.HasPrefix(red.Op, "2") || red.Op == ">&" && isDescriptor(red.Target.Text) {
+			continue
+		}
+		f := r.product(c, out)
+		if red.Op == ">>" {
+			if old, ok := r.fileAt(Join(st.dirs[0], red.Target.Text)); ok && f.origin == FileWritten {
+				f = file{old.origin, old.text + f.text, old.known && f.known && len(old.text)+len(f.text) <= MaxFile}
+			} else if f.origin == FileWritten { // adds to a person's own file
+				f.known = false
+				if out.known {
+					continue
+				}
+			}
+		}
+		r.remember(st, c, red.Target, f)
+	}
+	r.leaves(st, c)
+}
+
+// product is what a command's output makes of a file.
+func (r *reader) product(c *Command, out output) file {
+	if fetches(c) || r.flowFetches(c.Stdin.From) || r.readsDownload(c) {
+		return file{origin: FileDownloaded}
+	}
+	return file{origin: FileWritten, text: out.text, known: out.known && len(out.text) <= MaxFile}
+}
+
+func (r *reader) flowFetches(f Flow) bool {
+	for i := f.Start; i < min(f.End, len(r.out.Commands)); i++ {
+		if fetches(&r.out.Commands[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// readsDownload tells whether a command names a file that the text downloaded.
+func (r *reader) readsDownload(c *Command) bool {
+	if len(r.files) == 0 {
+		return false
+	}
+	words := c.Words[min(1, len(c.Words)):]
+	if c.Stdin.Kind == StdinFile {
+		words = append(slices.Clone(words), c.Stdin.File)
+	}
+	return slices.ContainsFunc(words, func(w Word) bool {
+		f, ok := r.files[Join(c.Dirs[0], w.Text)]
+		return ok && f.origin == FileDownloaded
+	})
+}
+
+// leaves notes the files that programs make by their operands and options.
+func (r *reader) leaves(st *state, c *Command) {
+	switch c.Program {
+	case "tee":
+		f := file{origin: FileWritten, text: c.Stdin.Text, known: c.Stdin.Known}
+		if r.flowFetches(c.Stdin.From) {
+			f = file{origin: FileDownloaded}
+		}
+		args := c.Args(Grammar{})
+		f.known = f.known && !args.Has("a")
+		for _, w := range args.Operands {
+			r.remember(st, c, w, f)
+		}
+	case "curl", "wget", "wget2", "aria2c", "axel", "fetch", "xh", "http", "https":
+		for _, w := range downloads(c) {
+			r.remember(st, c, w, file{origin: FileDownloaded})
+		}
+	case "scp", "gsutil", "aws", "rclone", "s3cmd", "mc", "rsync":
+		r.copiedFrom(st, c)
+	case "cp", "mv", "install", "ln", "gcp", "gmv":
+		args := c.Args(Grammar{Short: "tSmog", Long: []string{"target-directory", "suffix", "mode", "owner", "group"}})
+		if len(args.Operands) != 2 {
+			return
+		}
+		from, to := args.Operands[0], args.Operands[1]
+		f, ok := r.fileAt(Join(st.dirs[0], from.Text))
+		if !ok {
+			return
+		}
+		r.remember(st, c, to, f)
+		if base := from.Text[strings.LastIndexByte(from.Text, '/')+1:]; base != "" { // it may be a directory
+			r.remember(st, c, Word{Text: to.Text + "/" + base}, f)
+		}
+	case "gunzip", "unxz", "bunzip2", "gzip", "xz", "zstd", "unzstd":
+		for _, w := range c.Args(Grammar{}).Operands {
+			if i := strings.LastIndexByte(w.Text, '.'); i > 0 {
+				if f, ok := r.fileAt(Join(st.dirs[0], w.Text)); ok && f.origin == FileDownloaded {
+					r.remember(st, c, Word{Text: w.Text[:i]}, f)
+				}
+			}
+		}
+	case "sed", "perl", "ruby", "patch", "ed", "ex", "sponge", "dos2unix":
+		for _, w := range c.Words[1:] { // what it edits in place is what it was, but no longer known
+			if f, ok := r.files[Join(st.dirs[0], w.Text)]; ok && f.origin == FileWritten && (c.Program != "sed" || c.Args(Grammar{Short: "efl"}).Has("i")) {
+				f.known = false
+				r.remember(st, c, w, f)
+			}
+		}
+	}
+}
+
+// downloads lists the files that a downloader writes: the value of its output option, or the last part of an address.
+func downloads(c *Command) []Word {
+	g := Grammar{Short: "AbcCdDeEFhHKmoPQrtTuUwxXyYz", Long: []string{"output", "header", "data", "user-agent", "user", "request", "output-dir", "out", "dir", "download", "referer"}}
+	remoteName := false
+	if c.Program == "wget" || c.Program == "wget2" {
+		g = Grammar{Short: "oaetOTwQPUlADRXIBi", Long: []string{"output-document", "output-file", "directory-prefix", "header", "user-agent"}}
+		remoteName = true
+	}
+	args := c.Args(g)
+	dir := ""
+	for _, w := range slices.Concat(args.Values["P"], args.Values["directory-prefix"], args.Values["output-dir"], args.Values["dir"]) {
+		if c.Program != "curl" || w.Text != "" && args.Values["output-dir"] != nil {
+			dir = w.Text + "/"
+		}
+	}
+	var out []Word
+	for _, name := range [...]string{"o", "O", "output", "output-document", "out"} {
+		for _, w := range args.Values[name] {
+			if name == "o" && remoteName || w.Is("-") {
+				remoteName = remoteName && !w.Is("-")
+				continue
+			}
+			w.Text = dir + w.Text
+			out = append(out, w)
+			remoteName = false
+		}
+	}
+	remoteName = remoteName || c.Program == "curl" && (args.Has("OJ") || slices.Contains(args.Names, "remote-name") || slices.Contains(args.Names, "remote-name-all")) ||
+		c.Program == "aria2c" || c.Program == "axel"
+	if remoteName && len(out) == 0 {
+		for _, w := range args.Operands {
+			text, _, _ := strings.Cut(w.Text, "?")
+			if base := text[strings.LastIndexByte(text, '/')+1:]; base != "" {
+				out = append(out, Word{Text: dir + base, Span: w.Span})
+			}
+		}
+	}
+	return out
+}
+
+// copiedFrom notes files that are copied from another machine or a store.
+func (r *reader) copiedFrom(st *state, c *Command) {
+	args := c.Args(Grammar{Short: "cFiJloPSXDefBT"})
+	ops := args.Operands
+	if len(ops) < 2 {
+		return
+	}
+	from, to := ops[len(ops)-2].Text, ops[len(ops)-1]
+	i := strings.IndexByte(from, ':')
+	if i <= 0 || strings.IndexByte(from[:i], '/') >= 0 {
+		return
+	}
+	f := file{origin: FileDownloaded}
+	r.remember(st, c, to, f)
+	if base := from[strings.LastIndexAny(from, "/:")+1:]; base != "" {
+		r.remember(st, c, Word{Text: to.Text + "/" + base}, f)
+	}
+}

@@ -1,0 +1,356 @@
+package analysis
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf16"
+)
+
+// interpreter describes how a program finds the text that it runs.
+type interpreter struct {
+	shell    bool
+	name     string // what its language's scanner knows it by, when that isn't its own name
+	verb     string // a word in front of the program text: eval
+	code     string // option letters whose value is program text
+	long     string // the same, as long options; of one dash too
+	short    string // other letters that take a value
+	attached string // letters that take the rest of their word, if there is one
+	valued   string // long options that take a value
+	quiet    string // letters and long options with which nothing runs, or the operand is no program text
+	rest     bool   // all words behind the option are program text, joined
+	options  bool   // program text comes by option only: an operand is data
+}
+
+var shell = interpreter{shell: true, code: "c", short: "oO", valued: "rcfile init-file", quiet: "nD dump-strings dump-po-strings"}
+
+// interpreters run a text: an option's value, standard input, or a file. Options are from the programs' manuals.
+var interpreters = sync.OnceValue(func() map[string]interpreter {
+	node := interpreter{name: "node", code: "ep", long: "eval print", short: "rC", valued: "require import loader experimental-loader input-type conditions env-file title", quiet: "c check"}
+	python := interpreter{name: "python", code: "c", short: "WXm", quiet: "m", valued: "check-hash-based-pycs"}
+	ruby := interpreter{name: "ruby", code: "e", short: "ICrE", attached: "ixlFKT0W", quiet: "c", valued: "encoding external-encoding internal-encoding disable enable"}
+	power := interpreter{name: "pwsh", long: "c command", valued: "file executionpolicy ep workingdirectory wd version inputformat outputformat windowstyle " +
+		"configurationname custompipename settingsfile", rest: true}
+	lisp := interpreter{long: "eval e expression", valued: "load", code: "e"}
+	all := map[string]interpreter{
+		"python": python, "pypy": python, "ipython": python, "bpython": python, "jython": python, "micropython": python, "pythonw": python, "sage": python,
+		"perl": {code: "eE", short: "IMm", attached: "ilxCdDF0V", quiet: "cv"}, "raku": {code: "e", short: "IMn", quiet: "c"}, "perl6": {code: "e", short: "IM", quiet: "c"},
+		"ruby": ruby, "jruby": ruby, "truffleruby": ruby,
+		"node": node, "nodejs": node, "tsx": node, "ts-node": node, "electron": node, "qjs": {name: "node", code: "e", long: "eval"},
+		"bun": {name: "node", code: "ep", long: "eval print", short: "r"}, "deno": {name: "node", verb: "eval", valued: "ext import-map config"},
+		"php": {code: "rBRE", long: "run process-begin process-code process-end", short: "dfcztS", quiet: "liv"}, "php-cgi": {name: "php", short: "dfcz"},
+		"lua": {code: "e", short: "l"}, "luajit": {name: "lua", code: "e", short: "lj"}, "osascript": {code: "e", short: "ls"},
+		"pwsh": power, "powershell": power, "R": {code: "e", short: "fg", valued: "file encoding gui", options: true}, "Rscript": {name: "R", code: "e", valued: "default-packages"},
+		"julia": {code: "eEL", long: "eval print", short: "JptCLm", valued: "project sysimage threads"}, "groovy": {code: "e", short: "icCDp"},
+		"elixir": {code: "e", long: "eval rpc-eval", short: "rS", valued: "name sname cookie erl"}, "iex": {code: "e", long: "eval", short: "rS"},
+		"erl": {long: "eval", valued: "name sname setcookie pa", options: true}, "ghc": {code: "e", options: true}, "runghc": {code: "e"}, "swift": {code: "e", options: true},
+		"scala": {code: "e"}, "scala-cli": {code: "e", verb: ""}, "kotlin": {code: "e", options: true}, "clojure": lisp, "clj": lisp, "bb": lisp, "racket": lisp, "guile": {code: "c", short: "Lles"},
+		"sbcl": {long: "eval", valued: "load", options: true}, "clisp": {code: "x"}, "ocaml": {code: "e", short: "I"}, "crystal": {verb: "eval"}, "octave": {long: "eval"},
+		"matlab": {long: "batch r", options: true}, "gnuplot": {code: "e"}, "tclsh": {}, "wish": {}, "jshell": {short: "R", valued: "class-path startup"}, "mongosh": {name: "node", long: "eval", options: true},
+		"mongo": {name: "node", long: "eval", options: true}, "blender": {name: "python", long: "python-expr", options: true}, "osqueryi": {},
+		"rails": {name: "ruby", verb: "runner"}, "tcc": {}, "gawk-interpreter": {},
+	}
+	delete(all, "gawk-interpreter")
+	delete(all, "osqueryi")
+	for name := range strings.FieldsSeq("sh bash dash zsh ksh ash mksh rbash fish ksh93 pdksh oksh yash posh csh tcsh elvish xonsh nu hush rzsh") {
+		all[name] = shell
+	}
+	return all
+})
+
+// program text of an interpreter.
+type program struct {
+	words []Word // texts, each a program or all of one
+	kind  programKind
+	args  []Word // $1 …
+	name  string // $0
+	quiet bool
+	init  []Word // files that are read first
+}
+
+type programKind uint8
+
+const (
+	fromStdin programKind = iota
+	fromOption
+	fromFile
+)
+
+// findProgram parses an interpreter's arguments by its option rules.
+func findProgram(c *Command, lang interpreter) program {
+	p := program{name: c.Program}
+	words := c.Words[1:]
+	option, stdin := false, false
+	verb := lang.verb
+loop:
+	for len(words) > 0 {
+		text := words[0].Text
+		switch {
+		case text == "--" || text == "-":
+			stdin = stdin || text == "-"
+			words = words[1:]
+			break loop
+		case verb != "" && text == verb:
+			verb, words = "", words[1:]
+			if len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
+				continue
+			}
+			option = true
+			break loop
+		case len(text) < 2 || text[0] != '-' && !(lang.shell && text[0] == '+') && !(text[0] == '/' && lang.rest):
+			break loop
+		}
+		f := lang.flag(text)
+		word := words[0]
+		words = words[1:]
+		p.quiet = p.quiet || f.quiet || text == "--help" || text == "--version" || len(c.Words) == 2 && oneOf(word, "-V", "-v", "-h")
+		stdin = stdin || lang.shell && f.stdin
+		value := word
+		value.Text, value.Alts = f.value, nil
+		if f.wants && len(words) > 0 {
+			value, words = words[0], words[1:]
+		}
+		switch {
+		case f.encoded:
+			p.words, p.kind = []Word{decoded(value)}, fromOption
+			return p
+		case f.code && lang.shell: // the text is the first operand, after all options
+			option = true
+		case f.code && lang.rest:
+			if value.Text == "-" {
+				stdin = true
+				break loop
+			}
+			p.words, p.kind = append([]Word{value}, words...), fromOption
+			return p
+		case f.code:
+			p.words, p.kind, p.args = append(p.words, value), fromOption, words
+		case f.init:
+			p.init = append(p.init, value)
+		case f.file:
+			p.words, p.kind = []Word{value}, fromFile
+			return p
+		}
+	}
+	if len(p.words) > 0 {
+		return p
+	}
+	switch {
+	case verb != "" && lang.verb == "eval" && len(words) > 0 && words[0].Is("run"): // deno run FILE
+		words = words[1:]
+		for len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
+			words = words[1:]
+		}
+		if len(words) > 0 && !words[0].Is("-") {
+			p.words, p.kind, words = words[:1], fromFile, words[1:]
+		}
+	case option && len(words) > 0:
+		p.words, p.kind, words = words[:1], fromOption, words[1:]
+		if len(words) > 0 && lang.shell {
+			p.name, words = words[0].Text, words[1:]
+		}
+	case option, lang.options && len(words) > 0, verb == "runner":
+		p.quiet = true
+	case len(words) > 0 && !stdin && !oneOf(words[0], "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+		p.words, p.kind, words = words[:1], fromFile, words[1:]
+	}
+	p.args = words
+	return p
+}
+
+// langFlag is one option word of an interpreter.
+type langFlag struct {
+	value   string
+	wants   bool
+	code    bool // its value is program text
+	quiet   bool
+	stdin   bool
+	encoded bool // its value is program text in base64
+	init    bool
+	file    bool
+}
+
+func (lang interpreter) flag(text string) (f langFlag) {
+	if lang.rest {
+		return powerFlag(text, lang)
+	}
+	letters, long, _ := strings.Cut(lang.quiet, " ")
+	name, value, attached := strings.Cut(strings.TrimLeft(text, "-"), "=")
+	if strings.HasPrefix(text, "--") || len(name) > 1 && (has(lang.long, name) || lang.valued != "" && has(lang.valued, name)) && !lang.shell {
+		f.value, f.code = value, has(lang.long, name)
+		f.wants = !attached && (f.code || has(lang.valued, name))
+		f.quiet, f.init = has(long, name), lang.shell && (name == "rcfile" || name == "init-file")
+		return f
+	}
+	for i := 1; i < len(text); i++ {
+		ch := text[i]
+		f.quiet = f.quiet || strings.IndexByte(letters, ch) >= 0
+		switch {
+		case strings.IndexByte(lang.code, ch) >= 0 && lang.shell:
+			f.code = true
+		case strings.IndexByte(lang.code, ch) >= 0:
+			f.code, f.value = true, text[i+1:]
+			f.wants = f.value == ""
+			return f
+		case strings.IndexByte(lang.attached, ch) >= 0:
+			if rest := text[i+1:]; ch == 'i' && rest != "" || strings.IndexByte("xFDV", ch) >= 0 {
+				return f
+			}
+		case strings.IndexByte(lang.short, ch) >= 0:
+			f.value = text[i+1:]
+			f.wants = f.value == ""
+			f.file = ch == 'f' && strings.Contains(lang.code, "r") // php -f
+			return f
+		case lang.shell && ch == 's':
+			f.stdin = true
+		}
+	}
+	return f
+}
+
+// powerFlag reads an option of PowerShell: any case, any beginning of its name, / for -.
+func powerFlag(text string, lang interpreter) (f langFlag) {
+	name := strings.ToLower(strings.TrimLeft(text, "-/"))
+	switch {
+	case strings.HasPrefix("command", name):
+		f.code, f.wants = true, true
+	case strings.HasPrefix("encodedcommand", name), name == "ec":
+		f.encoded, f.wants = true, true
+	case strings.HasPrefix("file", name):
+		f.file, f.wants = true, true
+	default:
+		for long := range strings.FieldsSeq(lang.valued) {
+			f.wants = f.wants || len(name) > 1 && strings.HasPrefix(long, name)
+		}
+	}
+	return f
+}
+
+// decoded reads UTF-16 in base64, as PowerShell's -EncodedCommand does.
+func decoded(w Word) Word {
+	raw, err := base64.StdEncoding.DecodeString(w.Text)
+	if err != nil || len(raw)%2 != 0 || len(raw) > maxDecoded {
+		w.Text, w.Alts = markUnknown, nil
+		return w
+	}
+	units := make([]uint16, len(raw)/2)
+	for i := range units {
+		units[i] = uint16(raw[2*i]) | uint16(raw[2*i+1])<<8
+	}
+	w.Text, w.Alts = strings.ReplaceAll(string(utf16.Decode(units)), "\x00", ""), nil
+	return w
+}
+
+// interpreter reads the program text of a shell, gives that of another language to its scanner, and notes where it comes from.
+func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) output {
+	p := findProgram(c, lang)
+	if lang.name == "python" {
+		p = pythonModule(c, p)
+	}
+	if p.quiet {
+		return output{}
+	}
+	sub := st.clone()
+	sub.funcs, sub.errexit = nil, false
+	sub.args, sub.argsOK, sub.name = p.args, true, p.name
+	for _, a := range c.Assigns {
+		sub.set(a.Name, variable{vals: a.Value.Values(), from: a.Value.From})
+	}
+	in := at
+	in.stdin = c.Stdin
+	for _, w := range p.init {
+		r.sourced(sub, w, c, in)
+	}
+	switch p.kind {
+	case fromOption:
+		return r.runTexts(sub, p.words, c, lang, in)
+	case fromFile:
+		w := p.words[0]
+		out, ok := r.processOut[w.From]
+		if !ok || w.From.Empty() {
+			r.follow(sub, w, c, lang, in)
+			return output{}
+		}
+		return r.runTexts(sub, []Word{{Text: out.value(), From: w.From, Span: w.Span}}, c, lang, in)
+	}
+	in.stdin = Stdin{}
+	switch c.Stdin.Kind {
+	case StdinFile:
+		r.follow(sub, c.Stdin.File, c, lang, in)
+		return output{}
+	case StdinPipe, StdinText:
+		text := Word{Text: markUnknown, From: c.Stdin.From, Span: c.Span}
+		if c.Stdin.Known || c.Stdin.Text != "" {
+			text.Text = c.Stdin.Text
+		}
+		r.ranFlow(c, text.From)
+		return r.runTexts(sub, []Word{text}, c, lang, in)
+	}
+	return output{}
+}
+
+// runTexts reads program texts in an interpreter's language.
+func (r *reader) runTexts(st *state, texts []Word, c *Command, lang interpreter, at place) output {
+	from := texts[0].From
+	for _, t := range texts[1:] {
+		from = either(from, t.From)
+	}
+	r.code(c, from)
+	if lang.shell {
+		return r.text(st, texts[0], c, at)
+	}
+	as := *c
+	if lang.name != "" {
+		as.Program = lang.name
+	}
+	if lang.rest {
+		joined := texts[0]
+		for _, t := range texts[1:] {
+			joined.Text += " " + t.Text
+		}
+		texts = []Word{joined}
+	}
+	var out output
+	for _, t := range texts {
+		if !Known(leadMark(strings.TrimSpace(t.Text))) && strings.TrimSpace(t.Text) != "" {
+			r.codeNote(t.Span, "the program text that "+c.Program+" is given is only known when the command runs", c)
+			continue
+		}
+		out = r.inline(st, t, &as, at)
+	}
+	return out
+}
+
+// pythonModule finds program text that python's modules take: timeit's operands, what pdb and profilers run, a project's shell -c.
+func pythonModule(c *Command, p program) program {
+	words := c.Words[1:]
+	if i := slices.IndexFunc(words, func(w Word) bool { return w.Is("-m") }); i >= 0 && p.quiet && i+1 < len(words) {
+		if !words[i+1].Is("timeit") {
+			return p
+		}
+		p.quiet, p.kind, p.words = false, fromOption, nil
+		for k := i + 2; k < len(words); k++ {
+			switch {
+			case oneOf(words[k], "-s", "--setup") && k+1 < len(words):
+				k++
+				p.words = append(p.words, words[k])
+			case oneOf(words[k], "-n", "-r", "-u"):
+				k++
+			case !strings.HasPrefix(words[k].Text, "-"):
+				p.words = append(p.words, words[k])
+			}
+		}
+		p.quiet = len(p.words) == 0
+		return p
+	}
+	if p.kind == fromFile && strings.HasSuffix(p.words[0].Text, "manage.py") && len(p.args) > 2 && oneOf(p.args[0], "shell", "shell_plus") {
+		for k, w := range p.args {
+			if oneOf(w, "-c", "--command") && k+1 < len(p.args) {
+				p.kind, p.words = fromOption, p.args[k+1:k+2]
+				break
+			}
+		}
+	}
+	return p
+}
