@@ -1,0 +1,723 @@
+package payload
+
+import (
+	"slices"
+	"strings"
+)
+
+// psScan reads PowerShell, which is commands with words as a shell has them, and expressions of .NET types among them.
+type psScan struct {
+	in    Input
+	text  string
+	at    int
+	vars  map[string]psWord
+	acts  []Act
+	depth int
+	level int
+	flags flags
+	steps int
+}
+
+// psWord is one word or value.
+type psWord struct {
+	texts Text
+	net   bool   // came from the network
+	block bool   // a script block, which was read where it stands
+	param string // a parameter's name, in lower case
+	typ   string // [System.IO.File]
+	list  []psWord
+}
+
+func psText(t string) psWord { return psWord{texts: Text{t}} }
+
+func (w psWord) values() Text {
+	if len(w.texts) == 0 {
+		return Text{Unknown}
+	}
+	return w.texts
+}
+
+func (w psWord) one() string { return w.values()[0] }
+
+// scanPowerShell lists what a PowerShell program does.
+func scanPowerShell(text string, in Input) []Act {
+	s := &psScan{in: in, text: text, vars: map[string]psWord{}}
+	s.block(false)
+	if s.flags.socket && s.flags.shell {
+		s.acts = append(s.acts, Act{Kind: NetShell, Call: "a socket wired to Invoke-Expression", Args: []Text{{Unknown}}, End: len(text)})
+	}
+	return s.acts
+}
+
+// block reads statements up to the end, or to the brace that closes.
+func (s *psScan) block(inner bool) {
+	s.depth++
+	defer func() { s.depth-- }()
+	if s.depth > maxDepth {
+		s.acts = append(s.acts, Act{Kind: Eval, Call: "blocks inside each other", Args: []Text{{Unknown}}, End: len(s.text)})
+		s.at = len(s.text)
+		return
+	}
+	for s.at < len(s.text) && len(s.acts) < maxActs {
+		s.blanks(true)
+		if s.at >= len(s.text) {
+			return
+		}
+		switch s.text[s.at] {
+		case '}', ')':
+			s.at++
+			if inner {
+				return
+			}
+		case '{', '(':
+			s.at++
+			s.block(true)
+		default:
+			before := s.at
+			s.pipeline()
+			if s.at == before {
+				s.at++
+			}
+		}
+	}
+}
+
+// blanks skips white space and comments; lines tells whether the ends of statements are blank too.
+func (s *psScan) blanks(lines bool) {
+	for s.at < len(s.text) {
+		switch c := s.text[s.at]; {
+		case c == ' ' || c == '\t' || c == '\r' || lines && (c == '\n' || c == ';'):
+			s.at++
+		case c == '`' && s.at+1 < len(s.text) && s.text[s.at+1] == '\n':
+			s.at += 2
+		case c == '#':
+			if i := strings.IndexByte(s.text[s.at:], '\n'); i >= 0 {
+				s.at += i
+			} else {
+				s.at = len(s.text)
+			}
+		case c == '<' && strings.HasPrefix(s.text[s.at:], "<#"):
+			if i := strings.Index(s.text[s.at:], "#>"); i >= 0 {
+				s.at += i + 2
+			} else {
+				s.at = len(s.text)
+			}
+		default:
+			return
+		}
+	}
+}
+
+// pipeline reads one statement: an assignment, or commands between pipes.
+func (s *psScan) pipeline() {
+	s.pipes(psWord{})
+}
+
+func (s *psScan) pipes(input psWord) psWord {
+	for s.at < len(s.text) {
+		start := s.at
+		words := s.words()
+		out := s.command(words, input, start)
+		s.blanks(false)
+		if s.at < len(s.text) && s.text[s.at] == '|' && !strings.HasPrefix(s.text[s.at:], "||") {
+			s.at++
+			s.blanks(true)
+			input = out
+			continue
+		}
+		return out
+	}
+	return input
+}
+
+// words reads the words of a command.
+func (s *psScan) words() []psWord {
+	var out []psWord
+	for s.at < len(s.text) {
+		s.blanks(false)
+		if s.at >= len(s.text) {
+			break
+		}
+		c := s.text[s.at]
+		if c == '\n' || c == ';' || c == '|' || c == '}' || c == ')' {
+			break
+		}
+		if strings.HasPrefix(s.text[s.at:], "&&") {
+			s.at += 2
+			break
+		}
+		switch {
+		case c == '&' || c == '!' || c == '+' || c == ',' && len(out) > 0:
+			s.at++
+			out = append(out, psWord{param: string(c)})
+		case c == '=' && !strings.HasPrefix(s.text[s.at:], "=="):
+			s.at++
+			out = append(out, psWord{param: "="})
+		case c == '>' || len(s.text) > s.at+1 && (c == '2' || c == '*') && s.text[s.at+1] == '>':
+			s.at += strings.IndexByte(s.text[s.at:], '>') + 1
+			if s.at < len(s.text) && s.text[s.at] == '>' {
+				s.at++
+			}
+			out = append(out, psWord{param: ">"})
+		default:
+			before := s.at
+			w := s.word()
+			if s.at == before {
+				s.at++
+				continue
+			}
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// word reads one word with all that is joined to it.
+func (s *psScan) word() psWord {
+	w := s.piece()
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		switch {
+		case c == '.' && s.at+1 < len(s.text) && letter(s.text[s.at+1]) && (w.typ != "" || w.net || w.list != nil || w.block || s.quotedBefore()),
+			strings.HasPrefix(s.text[s.at:], "::"):
+			s.at += 1
+			if s.text[s.at] == ':' {
+				s.at++
+			}
+			w = s.memberOf(w, s.name())
+		case c == '[' && s.quotedBefore():
+			s.skipTo(']')
+			w = psWord{net: w.net}
+		case c == ' ' || c == '\n' || c == '\t' || strings.IndexByte(";|}),=>\r&", c) >= 0:
+			return w
+		default:
+			before := s.at
+			p := s.piece()
+			if s.at == before {
+				return w
+			}
+			w = psWord{texts: psCat(w.values(), p.values()), net: w.net || p.net, param: w.param}
+		}
+	}
+	return w
+}
+
+func (s *psScan) quotedBefore() bool {
+	return s.at > 0 && strings.IndexByte(`"')]`, s.text[s.at-1]) >= 0
+}
+
+func psCat(a, b Text) Text {
+	if len(a)*len(b) > 8 || len(a[0])+len(b[0]) > maxDecoded {
+		return Text{Unknown}
+	}
+	var out Text
+	for _, x := range a {
+		for _, y := range b {
+			out = append(out, x+y)
+		}
+	}
+	return out
+}
+
+func (s *psScan) name() string {
+	from := s.at
+	for s.at < len(s.text) && (letter(s.text[s.at]) || digit(s.text[s.at])) {
+		s.at++
+	}
+	return s.text[from:s.at]
+}
+
+func (s *psScan) skipTo(end byte) {
+	if i := strings.IndexByte(s.text[s.at:], end); i >= 0 {
+		s.at += i + 1
+		return
+	}
+	s.at = len(s.text)
+}
+
+// piece reads a quoted string, a variable, a bracketed expression or plain characters.
+func (s *psScan) piece() psWord {
+	c := s.text[s.at]
+	switch {
+	case c == 0:
+		s.at = min(s.at+2, len(s.text))
+		return psWord{}
+	case c == '\'':
+		return s.single()
+	case c == '"':
+		return s.double()
+	case c == '@' && s.at+1 < len(s.text) && (s.text[s.at+1] == '"' || s.text[s.at+1] == '\''):
+		return s.hereString()
+	case c == '@' && s.at+1 < len(s.text) && (s.text[s.at+1] == '(' || s.text[s.at+1] == '{'):
+		s.at++
+		return s.piece()
+	case c == '$' && s.at+1 < len(s.text) && s.text[s.at+1] == '(':
+		s.at++
+		return s.parens()
+	case c == '$':
+		return s.variable()
+	case c == '(':
+		return s.parens()
+	case c == '{':
+		s.at++
+		s.block(true)
+		return psWord{block: true}
+	case c == '[':
+		return s.typeName()
+	}
+	return s.plain()
+}
+
+func (s *psScan) plain() psWord {
+	var b strings.Builder
+	from := s.at
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		if c == '`' && s.at+1 < len(s.text) {
+			b.WriteByte(s.text[s.at+1])
+			s.at += 2
+			continue
+		}
+		if strings.IndexByte(" \t\r\n;|(){}'\"$,=>&\x00", c) >= 0 && !(c == '=' && s.at > from) || c == '[' && s.at == from {
+			break
+		}
+		if c == ':' && strings.HasPrefix(s.text[s.at:], "::") {
+			break
+		}
+		b.WriteByte(c)
+		s.at++
+	}
+	t := b.String()
+	if len(t) > 1 && t[0] == '-' && letter(t[1]) {
+		name, value, _ := strings.Cut(t[1:], ":")
+		w := psWord{param: strings.ToLower(name), texts: Text{t}}
+		if value != "" && value != "$true" {
+			w.list = []psWord{psText(value)}
+		}
+		return w
+	}
+	return psText(t)
+}
+
+func (s *psScan) single() psWord {
+	var b strings.Builder
+	for s.at++; s.at < len(s.text); s.at++ {
+		if s.text[s.at] == '\'' {
+			if s.at+1 < len(s.text) && s.text[s.at+1] == '\'' {
+				s.at++
+			} else {
+				s.at++
+				break
+			}
+		}
+		b.WriteByte(s.text[s.at])
+	}
+	return psText(b.String())
+}
+
+func (s *psScan) double() psWord {
+	w := psText("")
+	s.at++
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		switch {
+		case c == '"':
+			s.at++
+			if s.at < len(s.text) && s.text[s.at] == '"' {
+				s.at++
+				w.texts = psCat(w.texts, Text{`"`})
+				continue
+			}
+			return w
+		case c == '`' && s.at+1 < len(s.text):
+			w.texts = psCat(w.texts, Text{s.text[s.at+1 : s.at+2]})
+			s.at += 2
+		case c == '$' && s.at+1 < len(s.text) && (letter(s.text[s.at+1]) || s.text[s.at+1] == '(' || s.text[s.at+1] == '{'):
+			p := s.piece()
+			w = psWord{texts: psCat(w.texts, p.values()), net: w.net || p.net}
+		default:
+			from := s.at
+			for s.at < len(s.text) && strings.IndexByte("\"`$", s.text[s.at]) < 0 {
+				s.at++
+			}
+			if s.at == from {
+				s.at++
+			}
+			w.texts = psCat(w.texts, Text{s.text[from:s.at]})
+		}
+	}
+	return w
+}
+
+func (s *psScan) hereString() psWord {
+	end := "\n" + s.text[s.at+1:s.at+2] + "@"
+	from := s.at + 2
+	if i := strings.Index(s.text[from:], end); i >= 0 {
+		s.at = from + i + len(end)
+		return psText(strings.TrimPrefix(s.text[from:from+i], "\n"))
+	}
+	s.at = len(s.text)
+	return psText(s.text[from:])
+}
+
+func (s *psScan) variable() psWord {
+	s.at++
+	name := ""
+	if s.at < len(s.text) && s.text[s.at] == '{' {
+		from := s.at + 1
+		s.skipTo('}')
+		name = strings.TrimSuffix(s.text[from:s.at], "}")
+	} else {
+		from := s.at
+		for s.at < len(s.text) && (letter(s.text[s.at]) || digit(s.text[s.at]) || s.text[s.at] == ':' && s.at+1 < len(s.text) && letter(s.text[s.at+1])) {
+			s.at++
+		}
+		if s.at == from && s.at < len(s.text) && s.text[s.at] == '_' {
+			s.at++
+		}
+		name = s.text[from:s.at]
+	}
+	name = strings.ToLower(name)
+	w, ok := s.vars[name]
+	switch rest, env := strings.CutPrefix(name, "env:"); {
+	case ok:
+	case name == "home" || rest == "home" || rest == "userprofile":
+		w = psText(s.home())
+	case name == "true" || name == "false" || name == "null":
+		w = psText("$" + name)
+	case env && (rest == "systemroot" || rest == "windir"):
+		w = psText(`C:\Windows`)
+	case env && (rest == "temp" || rest == "tmp"):
+		w = psText("/tmp")
+	case env && s.in.Env != nil:
+		if t, ok := s.in.Env(strings.ToUpper(rest)); ok {
+			w = psWord{texts: t}
+		}
+	}
+	w.param = ""
+	for s.at+1 < len(s.text) && s.text[s.at] == '.' && letter(s.text[s.at+1]) {
+		s.at++
+		w = s.memberOf(w, s.name())
+	}
+	return w
+}
+
+func (s *psScan) home() string {
+	if s.in.Home == "" {
+		return "/home/\x00c"
+	}
+	return s.in.Home
+}
+
+// parens reads an expression in parentheses: a pipeline, or a list.
+func (s *psScan) parens() psWord {
+	s.at++
+	s.depth++
+	defer func() { s.depth-- }()
+	if s.depth > maxDepth {
+		s.at = len(s.text)
+		return psWord{}
+	}
+	var out psWord
+	for s.at < len(s.text) {
+		s.blanks(true)
+		if s.at >= len(s.text) {
+			break
+		}
+		if s.text[s.at] == ')' || s.text[s.at] == '}' {
+			s.at++
+			break
+		}
+		before := s.at
+		w := s.pipes(psWord{})
+		if out.values()[0] == Unknown {
+			out.texts, out.list, out.typ = w.texts, w.list, w.typ
+		}
+		out.net = out.net || w.net
+		if s.at == before {
+			s.at++
+		}
+	}
+	return out
+}
+
+func (s *psScan) typeName() psWord {
+	from := s.at + 1
+	depth := 0
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		s.at++
+		if c == '[' {
+			depth++
+		}
+		if c == ']' {
+			if depth--; depth == 0 {
+				break
+			}
+		}
+	}
+	name := strings.ToLower(strings.TrimSuffix(s.text[from:s.at], "]"))
+	w := psWord{typ: strings.TrimPrefix(name, "system.")}
+	if s.at < len(s.text) && strings.IndexByte("$'\"(", s.text[s.at]) >= 0 { // a cast
+		v := s.word()
+		if w.typ == "char" {
+			if n, ok := number(v.one()); ok {
+				return psText(string(rune(n)))
+			}
+		}
+		return v
+	}
+	return w
+}
+
+// memberOf reads .Name or .Name(arguments) of a value or type.
+func (s *psScan) memberOf(w psWord, name string) psWord {
+	start := s.at
+	var args []psWord
+	called := false
+	if s.at < len(s.text) && s.text[s.at] == '(' {
+		called = true
+		args = s.arguments()
+	}
+	lower := strings.ToLower(name)
+	if !called {
+		if w.typ == "net.webclient" {
+			return psWord{net: true}
+		}
+		return psWord{net: w.net, typ: w.typ}
+	}
+	return s.method(w, lower, args, start)
+}
+
+func (s *psScan) arguments() []psWord {
+	s.at++
+	var args []psWord
+	for s.at < len(s.text) {
+		s.blanks(true)
+		if s.at >= len(s.text) {
+			break
+		}
+		switch c := s.text[s.at]; c {
+		case ')':
+			s.at++
+			return args
+		case ',', ']', '}', '|':
+			s.at++
+		default:
+			before := s.at
+			args = append(args, s.value())
+			if s.at == before {
+				s.at++
+			}
+		}
+	}
+	return args
+}
+
+// value reads an expression of words joined by + or -join.
+func (s *psScan) value() psWord {
+	w := s.word()
+	for {
+		s.blanks(false)
+		if s.at >= len(s.text) || s.text[s.at] != '+' {
+			return w
+		}
+		s.at++
+		s.blanks(true)
+		if s.at >= len(s.text) {
+			return w
+		}
+		r := s.word()
+		w = psWord{texts: psCat(w.values(), r.values()), net: w.net || r.net}
+	}
+}
+
+func (s *psScan) add(kind Kind, call string, start int, args ...Text) {
+	a := Act{Kind: kind, Call: call, Args: args, Start: start, End: s.at}
+	if s.level > 0 {
+		a.Start, a.End = 0, 0
+	}
+	s.acts = append(s.acts, a)
+}
+
+// method is a call of a .NET method.
+func (s *psScan) method(w psWord, name string, args []psWord, start int) psWord {
+	arg := func(i int) psWord {
+		if i < len(args) {
+			return args[i]
+		}
+		return psWord{}
+	}
+	call := "[" + w.typ + "]::" + name
+	switch w.typ {
+	case "io.file", "io.fileinfo":
+		switch name {
+		case "delete":
+			s.add(Delete, call, start, arg(0).values())
+		case "writealltext", "writealllines", "writeallbytes", "appendalltext", "create", "openwrite":
+			s.add(Write, call, start, arg(0).values())
+		case "move":
+			s.add(Move, call, start, arg(0).values(), arg(1).values())
+		}
+		return psWord{}
+	case "io.directory":
+		if name == "delete" {
+			kind := Delete
+			if len(args) > 1 && strings.EqualFold(arg(1).one(), "$true") {
+				kind = DeleteTree
+			}
+			s.add(kind, call, start, arg(0).values())
+		}
+		return psWord{}
+	case "diagnostics.process":
+		if name == "start" {
+			argv := []Text{arg(0).values()}
+			if len(args) > 1 {
+				for _, f := range strings.Fields(arg(1).one()) {
+					argv = append(argv, Text{f})
+				}
+			}
+			s.add(Exec, call, start, argv...)
+		}
+		return psWord{}
+	case "convert":
+		if name == "frombase64string" {
+			if t, ok := literally(arg(0).one(), unbase64); ok {
+				return psText(t)
+			}
+			return psWord{net: arg(0).net}
+		}
+	case "scriptblock":
+		if name == "create" {
+			return arg(0)
+		}
+	}
+	if strings.Contains(w.typ, "encoding") && name == "getstring" {
+		return psWord{texts: Text{strings.ReplaceAll(arg(0).one(), "\x00", "")}, net: arg(0).net}.checked(arg(0))
+	}
+	switch name {
+	case "downloadstring", "downloaddata", "getstringasync":
+		return psWord{net: true}
+	case "downloadfile":
+		s.add(Download, name, start, arg(0).values(), arg(1).values())
+	case "delete":
+		s.add(Delete, name, start, w.values())
+	case "invokescript", "invokereturnasis":
+		s.run(arg(0), "Invoke-Expression", start)
+	case "invoke":
+		if w.texts != nil || w.net {
+			s.run(w, name, start)
+		}
+	case "getstream", "read", "readline":
+		return psWord{net: w.net}
+	case "replace":
+		if len(args) > 1 && len(w.texts) == 1 {
+			return psText(strings.ReplaceAll(w.one(), arg(0).one(), arg(1).one()))
+		}
+	case "tostring", "trim", "tolower":
+		return w
+	}
+	return psWord{net: w.net}
+}
+
+func (w psWord) checked(from psWord) psWord {
+	if len(from.texts) == 0 {
+		return psWord{net: from.net}
+	}
+	return w
+}
+
+// run is Invoke-Expression.
+func (s *psScan) run(w psWord, call string, start int) {
+	t := w.one()
+	switch {
+	case w.block:
+	case strings.HasPrefix(t, Unknown) && w.net:
+		s.add(Fetch, call, start, Text{"code"})
+	case strings.HasPrefix(t, Unknown):
+		s.flags.shell = true
+		s.add(Eval, call, start, Text{Unknown})
+	case s.level >= maxLevels || len(t) > maxDecoded:
+		s.add(Eval, call, start, Text{Unknown})
+	default:
+		for _, text := range w.values() {
+			sub := &psScan{in: s.in, text: text, vars: s.vars, level: s.level + 1, depth: s.depth}
+			sub.block(false)
+			for _, a := range sub.acts {
+				a.Start, a.End = start, s.at
+				s.acts = append(s.acts, a)
+			}
+			s.flags.socket, s.flags.shell = s.flags.socket || sub.flags.socket, s.flags.shell || sub.flags.shell
+		}
+	}
+}
+
+// command is one command with its words; input is what the pipe brings.
+func (s *psScan) command(words []psWord, input psWord, start int) psWord {
+	if i := slices.IndexFunc(words, func(w psWord) bool { return w.param == "=" }); i > 0 {
+		out := s.command(words[i+1:], input, start)
+		if name, ok := strings.CutPrefix(strings.TrimSpace(s.text[start:min(len(s.text), start+80)]), "$"); ok {
+			end := 0
+			for end < len(name) && (letter(name[end]) || digit(name[end]) || name[end] == ':') {
+				end++
+			}
+			s.vars[strings.ToLower(name[:end])] = out
+		}
+		return out
+	}
+	if i := slices.IndexFunc(words, func(w psWord) bool { return w.param == ">" }); i >= 0 && i+1 < len(words) {
+		if t := words[i+1].values(); !strings.EqualFold(t[0], "$null") && t[0] != "&1" {
+			s.add(Write, ">", start, t)
+		}
+		words = slices.Delete(slices.Clone(words), i, i+2)
+	}
+	invoked := false
+	for len(words) > 0 && (words[0].param == "&" || words[0].param == "!" || words[0].texts != nil && words[0].one() == ".") {
+		invoked = invoked || words[0].param == "&" || words[0].texts != nil
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return input
+	}
+	words = s.joined(words)
+	first := words[0]
+	if first.block || first.typ != "" && first.texts == nil {
+		return psWord{net: first.net, typ: first.typ}
+	}
+	if !invoked && start < len(s.text) && strings.IndexByte(`"'$([@`, s.text[start]) >= 0 { // an expression
+		return s.listed(words)
+	}
+	return s.cmdlet(words, input, start)
+}
+
+// listed is an expression's value: a list when commas stand in it.
+func (s *psScan) listed(words []psWord) psWord {
+	if len(words) == 1 {
+		return words[0]
+	}
+	out := psWord{}
+	for _, w := range words {
+		if w.param == "" {
+			out.list = append(out.list, w)
+			out.texts = append(out.texts, w.values()...)
+			out.net = out.net || w.net
+		}
+	}
+	if len(out.texts) > 16 {
+		out.texts = nil
+	}
+	return out
+}
+
+// joined puts words together between which a plus stands.
+func (s *psScan) joined(words []psWord) []psWord {
+	for i := 1; i+1 < len(words); i++ {
+		if words[i].param == "+" {
+			l, r := words[i-1], words[i+1]
+			w := psWord{texts: psCat(l.values(), r.values()), net: l.net || r.net}
+			words = slices.Concat(words[:i-1], []psWord{w}, words[i+2:])
+			i--
+		}
+	}
+	return words
+}

@@ -1,0 +1,405 @@
+package payload
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// language is how a language is read: its tokens, its statements, and the calls that are known.
+type language struct {
+	syntax
+	member        []string                     // operators in front of a member's name
+	concat        string                       // joins texts, besides +
+	prefix        map[string]bool              // words in front of an expression that change nothing
+	adjacent      bool                         // strings beside each other are one
+	parenless     bool                         // a known call needs no parentheses
+	textCalls     bool                         // a text can be called as the function of that name
+	propertyCalls bool                         // a method without arguments needs no parentheses
+	rubyBlocks    bool                         // { |x| … } behind a call is a block
+	attrs         map[string]func(*scan) value // names that stand for something known
+	envs          []string                     // names that hold the environment's variables
+	tagged        map[string]bool              // names that may stand in front of a template
+	strip         []string                     // beginnings of names that name the same without
+	calls         map[string]handler           // by dotted name; Class#method; #method of anything
+	classes       map[string]bool              // calls that make an instance; its text is its first argument's
+	callbacks     map[string]bool              // calls that call what they are given
+	statement     func(*scan, int) bool
+}
+
+// handler is what a call does; it returns the call's value.
+type handler func(*scan, *call) value
+
+// call is one call with its arguments.
+type call struct {
+	name       string
+	recv       value
+	args       []value
+	named      value // a dictionary of named arguments
+	start, end int
+}
+
+func (c *call) arg(i int) value {
+	if i < len(c.args) {
+		return c.args[i]
+	}
+	return value{}
+}
+
+// option returns a named argument, or an entry of a dictionary among the arguments.
+func (c *call) option(name string) (value, bool) {
+	if v, ok := c.named.get(name); ok {
+		return v, true
+	}
+	for _, a := range c.args {
+		if v, ok := a.get(name); ok {
+			return v, true
+		}
+	}
+	return value{}, false
+}
+
+func (c *call) isTrue(name string) bool {
+	v, ok := c.option(name)
+	return ok && v.truthy()
+}
+
+// scan is the reading of one program text.
+type scan struct {
+	*language
+	in     Input
+	text   string
+	toks   []token
+	i      int
+	vars   map[string]value
+	fns    map[string]*function
+	acts   []Act
+	folded int
+	left   int // tokens that may still be made
+	level  int // texts outside this one
+	depth  int
+	inside int // brackets around, in which a line's end ends nothing
+	blocks int // braces around
+	lhs    string
+	outer  [2]int // where the outermost call stands that carries this text
+	scope  *scope
+	endFn  []*scope // functions that end further on
+	dir    Text
+	flags  flags
+	given  []string // parameters that a call has bound before its function is read
+}
+
+// flags are facts of the whole program.
+type flags struct{ socket, shell, wired, loops, deep bool }
+
+// function is one that the program defines.
+type function struct {
+	params []string
+	args   []value // what its calls gave, put together
+	gives  value
+	called bool
+}
+
+// scope is a function's body while it is read.
+type scope struct {
+	fn    *function
+	end   int // token behind it
+	undo  []undo
+	local map[string]bool
+	up    *scope
+}
+
+type undo struct {
+	name string
+	old  value
+	had  bool
+}
+
+// languages are made when the first program text is read.
+var languages = sync.OnceValue(func() map[Lang]*language {
+	return map[Lang]*language{Python: python(), JavaScript: javascript(), Ruby: ruby(), Perl: perl(), PHP: php(), Lua: lua(), Awk: awk(),
+		AppleScript: applescript(), R: rLang(), Julia: julia()}
+})
+
+func (l *language) scan(text string, in Input) []Act {
+	s := l.read(text, in, nil)
+	if s.again() { // functions are read with what they are called with
+		s = l.read(text, in, s.fns)
+	}
+	if s.flags.socket && s.flags.shell || s.flags.wired {
+		s.acts = append(s.acts, Act{Kind: NetShell, Call: "a socket wired to a shell", Args: []Text{{Unknown}}, End: len(text)})
+	}
+	return s.acts
+}
+
+func (l *language) read(text string, in Input, fns map[string]*function) *scan {
+	s := &scan{language: l, in: in, vars: map[string]value{}, fns: map[string]*function{}, left: maxTokens, text: text}
+	for name, f := range fns {
+		s.fns[name] = &function{params: f.params, args: f.args, gives: f.gives}
+	}
+	s.toks = s.lex(text)
+	s.run(len(s.toks))
+	return s
+}
+
+// again tells whether a function that the program defines was called with something that is known.
+func (s *scan) again() bool {
+	for _, f := range s.fns {
+		if f.called && (slices.ContainsFunc(f.args, func(v value) bool { return !v.isUnknown() || v.sym != "" }) || !f.gives.isUnknown()) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scan) lex(text string) []token {
+	l := lexer{syntax: &s.syntax, text: text, left: s.left, toks: make([]token, 0, min(len(text)/4+8, 1<<15))}
+	toks := l.run()
+	s.left = l.left
+	if s.left <= 0 {
+		s.tooDeep("more tokens than are read")
+	}
+	return toks
+}
+
+// run reads statements up to a token.
+func (s *scan) run(end int) {
+	for s.i < end && len(s.acts) < maxActs {
+		for len(s.endFn) > 0 && s.i >= s.endFn[len(s.endFn)-1].end {
+			s.leave()
+		}
+		before := s.i
+		if s.language.statement == nil || !s.language.statement(s, end) {
+			s.lone(end)
+			s.expr(end)
+		}
+		if s.i <= before {
+			s.i = before + 1
+		}
+	}
+	for len(s.endFn) > 0 && s.i >= s.endFn[len(s.endFn)-1].end {
+		s.leave()
+	}
+}
+
+// lone notes a statement that isn't known at all.
+func (s *scan) lone(end int) {
+	if t := s.peek(); t.kind == tokMark && (s.i+1 >= end || s.toks[s.i+1].nl || s.toks[s.i+1].text == ";") {
+		s.add(Act{Kind: Eval, Call: "a statement", Args: []Text{{Unknown}}, Start: t.start, End: t.end})
+	}
+}
+
+// nested reads a program text inside the program.
+func (s *scan) nested(text string, c *call) {
+	if s.level >= maxLevels || len(text) > maxDecoded {
+		s.tooDeep("program texts inside each other")
+		return
+	}
+	sub := *s
+	sub.text, sub.level, sub.i, sub.inside, sub.blocks, sub.endFn, sub.scope = text, s.level+1, 0, 0, 0, nil, nil
+	if s.level == 0 {
+		sub.outer = [2]int{c.start, c.end}
+	}
+	sub.toks = sub.lex(text)
+	sub.run(len(sub.toks))
+	s.acts, s.folded, s.left, s.flags, s.dir = sub.acts, sub.folded, sub.left, sub.flags, sub.dir
+}
+
+// piece evaluates an expression inside a string.
+func (s *scan) piece(code string) value {
+	if s.level >= maxLevels || s.left <= 0 {
+		return value{}
+	}
+	if v, ok := s.vars[code]; ok {
+		return v
+	}
+	toks, i, level, inside := s.toks, s.i, s.level, s.inside
+	endFn := s.endFn
+	if level == 0 && i < len(toks) {
+		s.outer = [2]int{toks[i].start, toks[i].end}
+	}
+	s.endFn, s.level, s.i, s.inside = nil, level+1, 0, 1
+	s.toks = s.lex(code)
+	v := s.expr(len(s.toks))
+	s.run(len(s.toks))
+	s.toks, s.i, s.level, s.inside, s.endFn = toks, i, level, inside, endFn
+	return v
+}
+
+// tooDeep is said once: what isn't read may be anything.
+func (s *scan) tooDeep(what string) {
+	if !s.flags.deep {
+		s.flags.deep = true
+		s.acts = append(s.acts, Act{Kind: Eval, Call: what, Args: []Text{{Unknown}}, End: len(s.text)})
+	}
+}
+
+func (s *scan) add(a Act) {
+	if s.level > 0 {
+		a.Start, a.End = s.outer[0], s.outer[1]
+	}
+	s.acts = append(s.acts, a)
+}
+
+// act records what a call does.
+func (s *scan) act(kind Kind, c *call, args ...Text) {
+	s.add(Act{Kind: kind, Call: c.name, Args: args, Start: c.start, End: c.end, Dir: s.dirOf(c), Stdin: s.inputOf(c)})
+}
+
+func (s *scan) dirOf(c *call) Text {
+	for _, name := range [...]string{"cwd", "chdir", "working_dir"} {
+		if v, ok := c.option(name); ok && v.sym != "None" {
+			return v.text()
+		}
+	}
+	return nil
+}
+
+func (s *scan) inputOf(c *call) Text {
+	for _, name := range [...]string{"input", "stdin_data"} {
+		if v, ok := c.option(name); ok && v.sym != "None" {
+			return v.text()
+		}
+	}
+	return nil
+}
+
+func (s *scan) peek() token {
+	if s.i < len(s.toks) {
+		return s.toks[s.i]
+	}
+	return token{}
+}
+
+func (s *scan) is(text string) bool {
+	t := s.peek()
+	return t.text == text && (t.kind == tokOp || t.kind == tokName)
+}
+
+func (s *scan) isAt(i int, text string) bool {
+	return i < len(s.toks) && s.toks[i].text == text && (s.toks[i].kind == tokOp || s.toks[i].kind == tokName)
+}
+
+// close returns the index of the bracket that closes the one at i, at most end.
+func (s *scan) close(i, end int) int {
+	if m := s.toks[i].match; m > 0 && m < end {
+		return m
+	}
+	return end
+}
+
+// assign binds a name. On a branch what it held before stays possible.
+func (s *scan) assign(name string, v value) {
+	old, had := s.vars[name]
+	if s.scope != nil {
+		s.scope.undo = append(s.scope.undo, undo{name, old, had})
+		if !s.scope.local[name] {
+			s.scope.local[name] = true
+			s.vars[name] = v
+			return
+		}
+	}
+	if had && s.branch() && !old.isNone() {
+		v = either(old, v)
+	}
+	s.vars[name] = v
+}
+
+func (v value) isNone() bool {
+	return v.recv == nil && !v.isList && len(v.texts) == 0 && (v.sym == "" || v.sym == "None" || v.sym == "null" || v.sym == "nil" || v.sym == "undefined")
+}
+
+// branch tells whether the statement may not run.
+func (s *scan) branch() bool {
+	if s.blocks > 0 {
+		return true
+	}
+	if !s.newline || s.level > 0 {
+		return false
+	}
+	for i := s.i; i >= 0 && i < len(s.toks); i-- {
+		if s.toks[i].nl {
+			return s.toks[i].col > 0
+		}
+		if s.i-i > 64 {
+			return true
+		}
+	}
+	return false
+}
+
+// define reads a function's head: its body is read with the parameters that its calls gave.
+func (s *scan) define(name string, params []string, end int) {
+	f := s.fns[name]
+	if f == nil || name == "" {
+		f = &function{}
+		if name != "" {
+			s.fns[name] = f
+		}
+	}
+	f.params = params
+	sc := &scope{fn: f, end: end, local: map[string]bool{}, up: s.scope}
+	s.scope = sc
+	s.endFn = append(s.endFn, sc)
+	for i, p := range params {
+		v := value{}
+		if i < len(f.args) {
+			v = f.args[i]
+		}
+		s.assign(p, v)
+	}
+}
+
+// leave restores what the names of a function's body held.
+func (s *scan) leave() {
+	sc := s.endFn[len(s.endFn)-1]
+	s.endFn = s.endFn[:len(s.endFn)-1]
+	for i := len(sc.undo) - 1; i >= 0; i-- {
+		if u := sc.undo[i]; u.had {
+			s.vars[u.name] = u.old
+		} else {
+			delete(s.vars, u.name)
+		}
+	}
+	s.scope = sc.up
+}
+
+// enter notes a call of a function that the program defines, and returns what the function is known to return.
+func (s *scan) enter(f *function, c *call) value {
+	for i, a := range c.args {
+		if i >= 16 {
+			break
+		}
+		if i < len(f.args) {
+			if f.called {
+				a = either(f.args[i], a)
+			}
+			f.args[i] = a
+			continue
+		}
+		f.args = append(f.args, a)
+	}
+	for k, key := range c.named.keys {
+		if i := slices.Index(f.params, key); i >= 0 {
+			for len(f.args) <= i {
+				f.args = append(f.args, value{})
+			}
+			f.args[i] = c.named.list[k]
+		}
+	}
+	f.called = true
+	return f.gives
+}
+
+// bare takes beginnings off a name that say nothing.
+func (s *scan) bare(name string) string {
+	for {
+		before := len(name)
+		for _, p := range s.strip {
+			name = strings.TrimPrefix(name, p)
+		}
+		if len(name) == before {
+			return name
+		}
+	}
+}
