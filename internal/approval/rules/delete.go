@@ -74,7 +74,7 @@ func (a *Act) removal() removal {
 
 func deleteRecursive(a *Act) []Hit {
 	r := a.removal()
-	if !r.recursive || len(r.operands) == 0 {
+	if !r.recursive || a.Call != "" || len(r.operands) == 0 {
 		return nil
 	}
 	targets := a.each(r.operands, func(analysis.Target) bool { return true })
