@@ -182,7 +182,7 @@ func addNotes(found []Finding, r *analysis.Reading) []Finding {
 		if row == nil {
 			continue
 		}
-		if n.Kind == analysis.NoteOpaque && slices.ContainsFunc(found, func(f Finding) bool {
+		if (n.Kind == analysis.NoteOpaque || n.Kind == analysis.NoteCode) && slices.ContainsFunc(found, func(f Finding) bool {
 			return f.Row.ID == "remote.pipe" && f.Command == n.Command
 		}) {
 			continue // the graver row says it already
