@@ -145,8 +145,8 @@ func file(t *testing.T, name, text string) string {
 	return p
 }
 
-// guardLimit is how long the guard has: 2 s, and what a busy machine takes.
-const guardLimit = 5 * time.Second
+// guardLimit is how long the guard has. It gives TERM half a second; with eight programs to a processor all is over in about one.
+const guardLimit = 2 * time.Second
 
 // interruptLimit is how long a person waits after Ctrl-C, at most.
 const interruptLimit = 7 * time.Second
