@@ -11,9 +11,9 @@ func cloudRows() []Row {
 			"aws s3 sync . s3://b --delete", "aws rds delete-db-instance --db-instance-identifier x", "aws cloudformation delete-stack --stack-name x", "aws sqs purge-queue --queue-url u",
 			"gcloud compute instances delete x", "gcloud compute instances delete --quiet x", "gcloud projects delete p", "gsutil -m rm -r gs://b", "gsutil rb gs://b", "bq rm -r -f d",
 			"az group delete -n x --yes", "az vm delete -n x", "az storage blob delete-batch -s c", "doctl compute droplet delete 1", "hcloud server delete x", "heroku apps:destroy x",
-			"heroku pg:reset DATABASE", "fly apps destroy x", "vercel remove x --yes", "netlify sites:delete", "firebase firestore:delete --all-collections", "wrangler d1 delete x", "gh repo delete o/r --yes",
+			"fly apps destroy x", "vercel remove x --yes", "netlify sites:delete", "firebase firestore:delete --all-collections", "wrangler d1 delete x", "gh repo delete o/r --yes",
 			"gh release delete v1", "gh api -X DELETE repos/o/r", "npm unpublish x --force", "cargo yank --version 1.0.0", "gem yank x -v 1", "s3cmd del --recursive s3://b", "mc rm -r --force a/b",
-			"supabase db reset", "eksctl delete cluster x", "openstack server delete x", "oci compute instance terminate --instance-id x", "gcloud storage rm -r gs://b", "gh api --method=DELETE repos/o/r"},
+			"eksctl delete cluster x", "openstack server delete x", "oci compute instance terminate --instance-id x", "gcloud storage rm -r gs://b", "gh api --method=DELETE repos/o/r"},
 		LookAlikes: []string{"aws s3 ls", "aws ec2 describe-instances", "aws ec2 terminate-instances --dry-run --instance-ids i-1", "aws ec2 terminate-instances help", "aws s3 cp a s3://b/delete-me",
 			"aws s3 sync . s3://b", "aws s3 rm s3://b --recursive --dryrun", "aws s3 rm s3://b/a.txt", "gcloud compute instances list", "gcloud compute instances describe delete", "gcloud config set project delete",
 			"gsutil ls gs://b", "gsutil rsync -r a gs://b", "az vm list", "az vm create -n delete", "doctl compute droplet list", "heroku logs --tail", "heroku config:get DELETE", "fly deploy", "vercel deploy",
@@ -34,7 +34,8 @@ s3 sync +--delete
 autoscaling set-desired-capacity +--desired-capacity=0
 ecs update-service +--desired-count=0
 deploy|cloudformation uninstall|deregister
-ecr batch-delete-image
+autoscaling update-auto-scaling-group +--max-size=0
+route53 change-resource-record-sets +--change-batch=*"delete"*
 opsworks * delete`},
 		{names: "gcloud", local: "config auth components info topic feedback emulators", long: "project account configuration verbosity format filter zone region impersonate-service-account billing-project flags-file", acts: `
 ** ` + dropVerbs + `
@@ -52,7 +53,8 @@ container clusters resize +--num-nodes=0`},
 group|resource|vm|vmss|aks|acr|webapp|functionapp|keyvault|cosmosdb|redis delete|purge
 storage remove
 rest +--method=delete +-m=delete :m
-vmss scale +--new-capacity=0`},
+vmss scale +--new-capacity=0
+** create +--mode=complete`},
 		{names: "azcopy", acts: "remove|rm +--recursive +--include-pattern +@glob\nsync +--delete-destination=true +--delete-destination=prompt"},
 		{names: "doctl", short: "tcuo", long: "access-token context api-url output", acts: "compute|apps|app|databases|database|kubernetes|registry|projects|serverless|sls|monitoring|vpcs|1-click|balance|spaces|volumes|k8s|k|c|d|db|genai|byoip ** delete|del|d|rm|destroy|delete-*|undeploy"},
 		{names: "hcloud", long: "config context", acts: "server|volume|image|network|firewall|floating-ip|primary-ip|load-balancer|certificate|ssh-key|placement-group|zone|storage-box delete|remove\nserver rebuild\nall delete"},
@@ -78,7 +80,7 @@ vmss scale +--new-capacity=0`},
 		{names: "mc mcli", short: "C", long: "config-dir", safe: "--fake --dry-run", acts: "rm +-r +--recursive +--versions +--dangerous\nrb\nmirror +--remove\nadmin user|policy|group remove|rm\nilm rule rm|remove"},
 		{names: "b2", acts: "rm +-r +--recursive +--versions !--dry-run\ndelete-bucket|delete-file-version|delete-key\nbucket|file|key delete\nsync +--delete !--dry-run"},
 		{names: "ossutil ossutil64 obsutil coscmd coscli qshell", short: "ceik", acts: "rm|delete +-r +--recursive +-a +--all-type\nrb|deletebucket|batchdelete\nsync +--delete"},
-		{names: "hdfs hadoop", single: true, acts: "dfs|fs +--rm &--r &--R &--skipTrash\ndfs|fs +--rmr\nnamenode +--format"},
+		{names: "hdfs hadoop", single: true, acts: "namenode +--format"},
 		{names: "databricks", local: "auth configure", long: "profile", short: "p", acts: "** permanent-delete|delete|destroy\nfs rm +-r +--recursive\nbundle destroy"},
 		{names: "snow", acts: "object drop\nstage remove"},
 		{names: "cli53", acts: "delete|rrdelete|rrpurge|instances-purge"}, {names: "flarectl", acts: "* delete|d"},

@@ -4,9 +4,8 @@ package rules
 func platforms() []tool {
 	return []tool{
 		{names: "heroku", short: "ar", long: "app remote team", acts: `
-apps:destroy|apps:delete|destroy|addons:destroy|pg:reset|pg:backups:delete|pipelines:destroy|domains:remove|domains:clear|certs:remove|repo:reset|spaces:destroy|keys:clear|redis:reset|kafka:topics:destroy|pg:credentials:destroy|data:*:destroy|authorizations:destroy|clients:destroy
+apps:destroy|apps:delete|destroy|addons:destroy|pg:backups:delete|pipelines:destroy|domains:remove|domains:clear|certs:remove|repo:reset|spaces:destroy|keys:clear|kafka:topics:destroy|pg:credentials:destroy|data:*:destroy|authorizations:destroy|clients:destroy
 apps|addons|pipelines|spaces destroy
-pg reset
 ps:scale|scale +@*=0`},
 		{names: "fly flyctl", short: "actr", long: "app config access-token", acts: `
 destroy
@@ -20,7 +19,7 @@ blob store remove|delete`},
 		{names: "netlify ntl", acts: "sites:delete|env:unset|blobs:delete|addons:delete|functions:delete\nsites|blobs|addons delete"},
 		{names: "railway", acts: "delete|down\nvolume|environment|service|project|domain delete|remove|down"},
 		{names: "render", acts: "** delete"},
-		{names: "supabase", long: "workdir profile", acts: "db reset\nprojects|branches|functions|storage|orgs|sso|domains|vanity-subdomains|snippets delete|remove|rm\nstop +--no-backup\nsecrets unset\nmigration down|squash"},
+		{names: "supabase", long: "workdir profile", acts: "projects|branches|functions|storage|orgs|sso|domains|vanity-subdomains|snippets delete|remove|rm\nstop +--no-backup\nsecrets unset\nmigration down|squash"},
 		{names: "firebase", short: "P", long: "project account token config", acts: "firestore:delete|hosting:disable|database:remove|functions:delete|hosting:channel:delete|hosting:sites:delete|firestore:databases:delete|functions:secrets:destroy|functions:secrets:prune|apphosting:backends:delete|apps:delete|dataconnect:services:delete|ext:uninstall|projects:delete|firestore:bulkdelete"},
 		{names: "wrangler", short: "ce", long: "config env cwd", safe: "--dry-run", acts: `
 delete

@@ -106,7 +106,6 @@ yc compute instance delete x
 civo kubernetes remove x
 heroku apps:destroy -a x --confirm x
 heroku destroy x
-heroku pg:reset DATABASE_URL -a x
 heroku addons:destroy x
 heroku ps:scale web=0 -a x
 fly apps destroy x
@@ -120,7 +119,6 @@ vercel project rm x
 vercel env rm X production
 netlify sites:delete x
 railway down
-supabase db reset --linked
 supabase projects delete x
 firebase firestore:delete -r /x
 firebase --project p database:remove /
@@ -159,8 +157,10 @@ mc rb --force a/b
 mc rm --recursive --force a/b
 mc mirror --remove a b
 b2 delete-bucket x
-hdfs dfs -rm -r /x
-hadoop fs -rmr /x
+hdfs namenode -format
+aws route53 change-resource-record-sets --hosted-zone-id x --change-batch '{"Changes":[{"Action":"DELETE"}]}'
+aws autoscaling update-auto-scaling-group --auto-scaling-group-name x --min-size 0 --max-size 0
+az deployment group create -g x --mode Complete -f y
 eksctl delete cluster --name x
 neonctl projects delete x
 turso db destroy x
@@ -221,6 +221,7 @@ gcloud storage cp a gs://b
 gcloud storage rm gs://b/o
 gcloud builds submit
 gcloud container clusters get-credentials x
+gcloud logging read delete --limit 5
 gcloud help compute instances delete
 gsutil ls
 gsutil cp a gs://b
@@ -242,6 +243,8 @@ az extension remove -n x
 az storage blob list
 az storage blob upload -n delete
 az login
+az deployment group create -g x --mode Incremental -f y
+az vm stop -n delete
 az group delete --help
 doctl compute droplet list
 doctl compute droplet get delete

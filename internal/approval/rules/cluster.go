@@ -11,6 +11,7 @@ apply +--prune !--dry-run
 adm drain !--dry-run
 adm prune +--confirm
 evict
+taint +@*:NoExecute !--dry-run
 argo delete
 `
 
@@ -22,7 +23,7 @@ func clusterRows() []Row {
 			"kubectl scale deploy web --replicas=0", "kubectl scale --replicas 0 deploy/web", "kubectl --context prod -n x delete pods --all --force --grace-period=0",
 			"kubectl replace --force -f x.yml", "kubectl apply --prune -f . -l app=x", "helm uninstall web", "helm -n x delete web", "oc delete project x", "kubectl get pods -o name | xargs kubectl delete",
 			"kubeadm reset -f", "flux uninstall", "argocd app delete web", "nomad job stop -purge web", "vault kv destroy -versions=1 secret/x", "vault secrets disable kv/",
-			"consul kv delete -recurse app/", "ceph osd pool delete p p --yes-i-really-really-mean-it", "istioctl uninstall --purge", "velero backup delete b1",
+			"ceph osd pool delete p p --yes-i-really-really-mean-it", "istioctl uninstall --purge", "velero backup delete b1",
 			"kubectl patch pvc x -p '{\"metadata\":{\"finalizers\":null}}'", "k3s kubectl delete pod x", "kubectl delete pod x --dry-run=none", "/usr/local/bin/k3s-uninstall.sh"},
 		LookAlikes: []string{"kubectl get pods", "kubectl delete pod web --dry-run=client", "kubectl delete --help", "kubectl describe pod delete", "kubectl apply -f x.yml",
 			"kubectl scale deploy web --replicas=3", "kubectl logs -f delete", "kubectl rollout restart deploy/web", "kubectl cordon n1", "helm list", "helm upgrade --install web .",
@@ -49,7 +50,7 @@ func clusterRows() []Row {
 		{names: "devspace garden okteto", acts: "purge|destroy|delete|cleanup"},
 		{names: "kubectl-argo-rollouts", acts: "abort"},
 		{names: "nomad", single: true, long: "address region namespace token", acts: "job stop +--purge +@bulk\nstop +--purge\nnamespace|quota|volume|node-pool delete|deregister\nvar purge\nacl * delete\nsystem gc\nnode drain +--enable\nserver force-leave\nnode purge\noperator raft remove-peer"},
-		{names: "consul", single: true, long: "http-addr token datacenter", acts: "kv delete\nforce-leave\nleave\nacl * delete\nconfig delete\noperator raft remove-peer\npeering delete\nservices deregister"},
+		{names: "consul", single: true, long: "http-addr token datacenter", acts: "force-leave\nleave\nacl * delete\nconfig delete\noperator raft remove-peer\npeering delete\nservices deregister"},
 		{names: "vault bao", single: true, long: "address namespace", acts: "delete\nkv delete|destroy\nkv metadata delete\nsecrets|auth disable\npolicy|namespace delete\nlease revoke +--prefix +--force\ntoken revoke\noperator seal|rekey\noperator raft remove-peer\naudit disable\nplugin deregister"},
 		{names: "ceph", short: "cnk", acts: "osd purge|destroy|rm|lost|crush\nosd pool delete|rm\nfs rm|fail\norch rm|host\nauth del|rm\nmon remove|rm"},
 		{names: "rbd", short: "p", long: "pool", acts: "remove|rm\nsnap purge|rm|remove\ntrash purge|rm\npool rm"},

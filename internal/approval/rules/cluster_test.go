@@ -69,9 +69,7 @@ nomad stop -purge x
 nomad -address=http://x job stop -purge y
 nomad namespace delete x
 nomad volume delete x
-consul kv delete a/b
-consul kv delete -recurse a/
-consul -http-addr=x kv delete y
+kubectl taint nodes n1 a=b:NoExecute
 vault delete secret/x
 vault kv delete secret/x
 vault kv destroy -versions=1 secret/x
@@ -114,6 +112,8 @@ kubectl help delete
 kubectl drain n1 --dry-run=client
 kubectl drain --help
 kubectl cordon n1
+kubectl taint nodes n1 a=b:NoSchedule
+kubectl taint nodes n1 a=b:NoExecute-
 kubectl uncordon n1
 kubectl scale deploy web --replicas=10
 kubectl scale deploy web --replicas 3

@@ -18,9 +18,10 @@ doctrine:database:drop|doctrine:schema:drop|d:d:d|d:s:d +-f +--force +--full-dat
 doctrine:fixtures:load|d:f:l !--append
 doctrine:mongodb:schema:drop|doctrine:phpcr:workspace:purge
 doctrine:migrations:migrate +@first +@prev`
-	drushVerbs = "sql-drop|sql:drop|sql-sync|sql:sync|site-install|site:install|si|entity:delete|edel !--simulate"
-	drushActs  = drushVerbs + "\n@* " + drushVerbs // behind the alias of a site
-	railsActs  = "db:drop|db:drop:*|db:reset|db:reset:*|db:purge|db:purge:*|db:schema:load|db:schema:load:*|db:structure:load|db:truncate_all|db:migrate:reset|db:seed:replant|" +
+	drushVerbs  = "sql-drop|sql:drop|sql-sync|sql:sync|site-install|site:install|si|entity:delete|edel !--simulate"
+	drushActs   = drushVerbs + "\n@* " + drushVerbs // behind the alias of a site
+	consoleActs = "console doctrine:database:drop|doctrine:schema:drop|d:d:d|d:s:d +-f +--force +--full-database !--dump-sql"
+	railsActs   = "db:drop|db:drop:*|db:reset|db:reset:*|db:purge|db:purge:*|db:schema:load|db:schema:load:*|db:structure:load|db:truncate_all|db:migrate:reset|db:seed:replant|" +
 		"db:mongoid:drop|db:mongoid:purge\ndb:migrate +@VERSION=0"
 )
 
@@ -35,7 +36,7 @@ func databaseRows() []Row {
 			"prisma db push --force-reset", "alembic downgrade base", "flyway clean", "mix ecto.drop", "dotnet ef database drop -f", "wp db reset --yes", "drush sql-drop -y", "kafka-topics --delete --topic x --bootstrap-server b:9092",
 			"kafka-topics.sh --bootstrap-server b:9092 --topic x --delete", "rabbitmqctl reset", "rabbitmqadmin purge queue name=q", "celery -A app purge -f", "curl -XDELETE localhost:9200/logs", "curl -X DELETE http://es:9200/_all",
 			"echo flush_all | nc localhost 11211", "etcdctl del --prefix /app", "redis-cli --scan --pattern 'x*' | xargs redis-cli del", "redis-cli keys 'a*' | xargs -n 50 redis-cli -n 1 DEL", "influx bucket delete -n b",
-			"nats stream purge S -f", "mongorestore --drop dump/", "php bin/console doctrine:database:drop --force", "redis-cli --raw -a pw FlushAll"},
+			"nats stream purge S -f", "heroku pg:reset DATABASE", "supabase db reset", "consul kv delete -recurse app/", "rails runner 'User.delete_all'", "mongorestore --drop dump/", "php bin/console doctrine:database:drop --force", "redis-cli --raw -a pw FlushAll"},
 		LookAlikes: []string{"createdb app", "dropdb --help", "mysqladmin status", "redis-cli GET flushall", "redis-cli -h flushall ping", "redis-cli help flushall", "redis-cli DEL session:1", "echo FLUSHALL",
 			"echo FLUSHALL | redis-cli -x SET note", "mongosh --eval 'db.users.find()'", `mongosh --eval 'print("db.dropDatabase()")'`, "mongosh --eval 'db.users.deleteMany({a: 1})'", "rails db:migrate", "rails db:test:prepare",
 			"RAILS_ENV=test bin/rails db:schema:load", "python manage.py migrate", "python manage.py sqlflush", "python manage.py migrate app 0002", "php artisan migrate", "php artisan db:seed", "prisma migrate deploy",
@@ -106,6 +107,10 @@ func databaseTools() []tool {
 		{names: "atlas", short: "u", long: "url env", acts: "schema clean"},
 		{names: "pgbackrest", acts: "stanza-delete|expire"}, {names: "barman", acts: "delete"}, {names: "wal-g wal-e", acts: "delete"},
 		{names: "influx", long: "host org token", acts: "delete\nbucket|org|user|v1 delete\nv1 dbrp|auth delete"},
+		{names: "consul", single: true, long: "http-addr token datacenter", acts: "kv delete"},
+		{names: "heroku", short: "ar", long: "app remote", acts: "pg:reset|redis:reset|pg:restore|pg:backups:restore\npg reset"},
+		{names: "supabase", long: "workdir profile", acts: "db reset"},
+		{names: "symfony", acts: consoleActs},
 		{names: "etcdctl", long: "endpoints cacert cert key user", acts: "del|rm|rmdir\nmember remove\nuser|role delete"},
 		{names: "zkCli.sh zkcli zookeepercli", short: "s", long: "server servers", acts: "** deleteall|rmr|delete|rm"},
 		{names: "nodetool", short: "hpu", long: "host port", acts: "decommission|removenode|assassinate|clearsnapshot"},
@@ -143,10 +148,26 @@ func databaseMore(a *Act) []Hit {
 	case a.Program == "cypher-shell" || a.Program == "neo4j-shell":
 		hit = slices.ContainsFunc(append(texts(a.Words[1:]), a.Stdin.Text), cypherDeletes.MatchString)
 	}
-	if !hit {
+	if !hit && !consoleDestroys(a) {
 		return nil
 	}
 	return []Hit{{Reason: "destroys a database's content: " + a.Line()}}
+}
+
+// consoles are the verbs with which frameworks run code that stands in the command or comes from standard input.
+var consoles = map[string][]string{"rails": {"runner", "r", "console", "c"}, "manage.py": {"shell", "shell_plus"}, "django": {"shell"}, "django-admin": {"shell"},
+	"artisan": {"tinker"}, "flask": {"shell"}}
+
+// emptiesTables is code of such a framework that deletes every record of a model, or a table.
+var emptiesTables = regexp.MustCompile(`\.(delete_all|destroy_all|drop_all|drop_table|truncate_tables)\b|\.objects\.(all\(\)\.)?delete\(|(::|->)(truncate|drop|dropIfExists|dropAllTables)\(|_raw_delete\(`)
+
+func consoleDestroys(a *Act) bool {
+	name, words := scriptOf(a)
+	verbs := consoles[name]
+	if len(words) == 0 || !slices.ContainsFunc(verbs, words[0].Is) {
+		return false
+	}
+	return slices.ContainsFunc(append(texts(words[1:]), a.Stdin.Text), emptiesTables.MatchString)
 }
 
 var cypherDeletes = regexp.MustCompile(`(?i)\bdetach\s+delete\b|\bdrop\s+(database|constraint|index)\b`)
@@ -213,7 +234,7 @@ func redisCommand(a *Act, words []analysis.Word) bool {
 
 var (
 	mongoDestroys = regexp.MustCompile(`\.\s*(drop|dropDatabase|dropCollection|dropAllUsers|dropAllRoles|dropUser|dropIndexes)\s*\(|` +
-		`\.\s*(deleteMany|remove)\s*\(\s*(\{\s*\})?\s*\)|\bdropDatabase\s*:|\b(runCommand|adminCommand)\s*\(\s*\{\s*drop\s*:|\bshutdownServer\s*\(`)
+		`\.\s*(deleteMany|remove)\s*\(\s*(\{\s*\}\s*[,)]|\))|\bdropDatabase\s*:|\b(runCommand|adminCommand)\s*\(\s*\{\s*drop\s*:|\bshutdownServer\s*\(`)
 	mongoQuotedKey = regexp.MustCompile(`(["'])(dropDatabase|drop)(["'])\s*:`)
 	mongoStrings   = regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|//[^\n]*`)
 )
@@ -228,7 +249,7 @@ func mongoDrops(a *Act) bool {
 }
 
 // storePort are the ports of stores that are spoken to by requests: search engines, document, vector and time-series stores.
-var storePort = regexp.MustCompile(`:(9200|9201|9300|5984|6333|7700|8086|8108|2379|8529)(/|$|\?)`)
+var storePort = regexp.MustCompile(`:(9200|9201|9300|5984|6333|7700|8086|8108|2379|8500|15672|8529)(/|$|\?)`)
 
 // storeRequest finds a request that deletes an index or a database of a store.
 func storeRequest(a *Act) bool {

@@ -35,6 +35,23 @@ redis-cli cluster reset hard
 redis-cli script flush
 valkey-cli flushall
 mongosh --eval 'db.dropDatabase()'
+mongosh x --eval 'db.c.deleteMany({}, {w: 1})'
+mongosh x --eval 'db.c.deleteMany()'
+rails runner 'User.delete_all'
+rails r "Order.where(a: 1).destroy_all"
+echo 'User.delete_all' | rails console
+python manage.py shell -c 'User.objects.all().delete()'
+echo 'from a import B; B.objects.all().delete()' | python manage.py shell
+php artisan tinker --execute='User::truncate();'
+flask shell <<EOF\ndb.drop_all()\nEOF
+symfony console doctrine:database:drop --force
+supabase db reset --linked
+heroku pg:reset DATABASE_URL -a x
+heroku -a x pg:reset
+consul kv delete a/b
+consul kv delete -recurse a/
+consul -http-addr=x kv delete y
+curl -X DELETE 'http://h:8500/v1/kv/a?recurse'
 mongosh mongodb://h/x --eval "db.dropDatabase()"
 mongosh --quiet --eval 'db.a.drop()' x
 mongosh x --eval='db.getSiblingDB("y").dropDatabase()'
@@ -192,6 +209,13 @@ rails db:migrate:status
 rails db:version
 rails db:schema:dump
 rails test
+rails runner 'puts User.count'
+rails console
+python manage.py shell -c 'print(User.objects.count())'
+php artisan tinker --execute='User::count();'
+heroku pg:info
+supabase db push
+consul kv get a
 rails server
 rails g migration DropUsers
 RAILS_ENV=test rails db:reset

@@ -36,6 +36,7 @@ push +-f +--force +--force-with-lease +--force-if-includes +--mirror +-d +--dele
 send-pack +--force +--mirror +@+* +@:?* !--dry-run`),
 		hgTool("push +-f +--force !-h"),
 		{names: "jj", short: "R", long: "repository config", acts: "git push +--deleted !--dry-run"},
+		{names: "gh", acts: "repo sync +--force"},
 		{names: "svn", acts: "delete|del|remove|rm +@*://*"},
 	}, nil)
 }

@@ -45,6 +45,6 @@ func infraRows() []Row {
 		{names: "nixops", short: "ds", acts: "destroy|delete"}, {names: "waypoint", acts: "destroy\nproject destroy"},
 		{names: "maas", acts: "* machine|machines|node delete|release"},
 		{names: "spacectl", acts: "stack delete"},
-		{names: "kops", long: "name state", acts: "delete"},
+		{names: "ansible", short: "aimMtleuUfTBP", safe: "-C --check --list-hosts", acts: "+-a=*state=absent* +--args=*state=absent*"}, {names: "kops", long: "name state", acts: "delete"},
 	}, nil)}
 }

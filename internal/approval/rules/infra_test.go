@@ -72,6 +72,8 @@ bosh -d x delete-deployment
 bosh delete-env x.yml
 nixops destroy
 kops delete cluster x --yes
+ansible all -b -m file -a 'path=/srv/x state=absent'
+ansible web -m apt -a "name=nginx state=absent" --become
 sudo terraform destroy
 timeout 600 terraform destroy -auto-approve
 terra"form" des\troy
@@ -148,6 +150,8 @@ govc ls
 juju status
 bosh deployments
 kops get clusters
+ansible all -m ping
+ansible all -m apt -a "name=x state=present"
 kops validate cluster
 grep -n destroy main.tf
 cat destroy.tf

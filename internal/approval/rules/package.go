@@ -14,7 +14,7 @@ func packageRows() []Row {
 			"cargo uninstall x", "dnf list remove", "dnf --assumeno remove x", "yum search erase", "echo apt remove x", "apt show remove", "apt-get clean", "flatpak list", "apt-get install g++", "pipx uninstall x",
 			"yarn remove x", "zypper rm --dry-run x", "brew info x"},
 	}, "removes packages of the system", []tool{
-		{names: "apt apt-get aptitude nala apt-fast", short: "octaqw", long: "option config-file target-release default-release host-architecture",
+		{names: "apt apt-get aptitude nala apt-fast", short: "octa", long: "option config-file target-release default-release host-architecture",
 			safe: "-s --simulate --just-print --dry-run --recon --no-act --print-uris", acts: "remove|purge|autoremove|autopurge|auto-remove|full-remove\nhistory undo\ninstall +--purge +@?*-"},
 		{names: "dpkg", safe: "--dry-run --no-act --simulate", acts: "+-r +--remove +-P +--purge !-l !-L !-s !-S !-i !--list"},
 		{names: "dnf dnf5 yum microdnf tdnf", short: "cxd", long: "config disablerepo enablerepo repo exclude installroot releasever setopt", safe: "--assumeno --downloadonly",
