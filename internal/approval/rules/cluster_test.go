@@ -166,8 +166,7 @@ nomad status
 consul kv get a
 consul kv put a delete
 consul members
-vault read secret/delete
-vault kv get secret/x
+vault kv list secret/
 vault kv put secret/x a=destroy
 vault secrets list
 vault status

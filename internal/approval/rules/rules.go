@@ -34,6 +34,8 @@ type Row struct {
 
 	Programs []string          // the programs that Match looks at
 	Writes   bool              // Match also looks at every command that writes by redirect
+	Reads    bool              // Match also looks at every command that reads by redirect
+	Runs     bool              // Match also looks at every command that runs the output of another
 	Note     analysis.NoteKind // the row stands for this finding of the analysis itself
 	Match    func(*Act) []Hit
 
@@ -45,6 +47,10 @@ type Row struct {
 type Act struct {
 	*analysis.Command
 	Reading *analysis.Reading
+	Index   int // in the reading
+
+	wrote []analysis.Target // what places gives, once asked for
+	asked bool
 }
 
 // Hit is one match of a row.
@@ -75,25 +81,35 @@ type index struct {
 	programs  []string
 	byNote    map[analysis.NoteKind]*Row
 	onWrites  []*Row
+	onReads   []*Row
+	onRuns    []*Row
 	rank      map[*Row]int
 }
 
 // table is made when the first command is judged: most processes judge none.
 var table = sync.OnceValue(func() *index {
 	t := &index{
-		rows: slices.Concat(floorRows, deleteRows, diskRows(), sqlRows(), databaseRows(), systemRows(), userRows, secretRows, permRows,
-			kernelRows, accountRows, processRows, netRows, remoteRows, codeRows, gitRows(), containerRows(), clusterRows(), infraRows(), cloudRows(), packageRows(),
-			sudoRows, agentRows, analysisRows),
+		rows: slices.Concat(floorRows(), deleteRows(), diskRows(), sqlRows(), databaseRows(), systemRows(), userRows(), secretRows(), permRows(),
+			kernelRows(), accountRows(), processRows(), netRows(), remoteRows(), codeRows, gitRows(), containerRows(), clusterRows(), infraRows(), cloudRows(), packageRows(),
+			sudoRows(), agentRows(), analysisRows()),
 		byProgram: map[string][]*Row{}, byNote: map[analysis.NoteKind]*Row{}, rank: map[*Row]int{},
 	}
 	for i := range t.rows {
 		r := &t.rows[i]
 		t.rank[r] = i
 		for _, p := range r.Programs {
-			t.byProgram[p] = append(t.byProgram[p], r)
+			if !slices.Contains(t.byProgram[p], r) {
+				t.byProgram[p] = append(t.byProgram[p], r)
+			}
 		}
 		if r.Writes {
 			t.onWrites = append(t.onWrites, r)
+		}
+		if r.Reads {
+			t.onReads = append(t.onReads, r)
+		}
+		if r.Runs {
+			t.onRuns = append(t.onRuns, r)
 		}
 		if r.Note != "" {
 			t.byNote[r.Note] = r
@@ -124,22 +140,31 @@ func Check(r *analysis.Reading) []Finding {
 	for i := range r.Commands {
 		c := &r.Commands[i]
 		rows := t.byProgram[c.Program]
-		if rows == nil && len(c.Redirects) == 0 && !initScript(c) {
+		if rows == nil && len(c.Redirects) == 0 && c.Code.Empty() && !initScript(c) {
 			continue
 		}
-		act := &Act{c, r}
-		for _, row := range rows {
-			found = add(found, row, act, i)
+		act := &Act{Command: c, Reading: r, Index: i}
+		if helps(act) {
+			continue
 		}
-		if slices.ContainsFunc(c.Redirects, func(red analysis.Redirect) bool { return red.Write }) {
-			for _, row := range t.onWrites {
+		for _, row := range rows {
+			found = add(found, row, act)
+		}
+		for _, more := range [...]struct {
+			rows []*Row
+			ok   bool
+		}{{t.onWrites, act.redirects(true)}, {t.onReads, act.redirects(false)}, {t.onRuns, !c.Code.Empty()}} {
+			if !more.ok {
+				continue
+			}
+			for _, row := range more.rows {
 				if !slices.Contains(rows, row) {
-					found = add(found, row, act, i)
+					found = add(found, row, act)
 				}
 			}
 		}
 		if initScript(c) {
-			found = add(found, serviceRow(), act, i)
+			found = add(found, serviceRow(), act)
 		}
 	}
 	found = addNotes(found, r)
@@ -158,12 +183,12 @@ func Check(r *analysis.Reading) []Finding {
 	return found
 }
 
-func add(found []Finding, row *Row, act *Act, index int) []Finding {
-	if row.Match == nil || helps(act) {
+func add(found []Finding, row *Row, act *Act) []Finding {
+	if row.Match == nil {
 		return found
 	}
 	for _, h := range row.Match(act) {
-		f := Finding{Row: row, Span: act.Span, Text: act.Line(), Reason: h.Reason, Targets: h.Targets, Floor: h.Floor, Command: index}
+		f := Finding{Row: row, Span: act.Span, Text: act.Line(), Reason: h.Reason, Targets: h.Targets, Floor: h.Floor, Command: act.Index}
 		if !slices.ContainsFunc(found, func(g Finding) bool { return same(f, g) }) {
 			found = append(found, f)
 		}
@@ -171,9 +196,17 @@ func add(found []Finding, row *Row, act *Act, index int) []Finding {
 	return found
 }
 
-// same tells whether two findings are one act: equal row and targets at one place.
+// redirects tells whether a redirect of the command writes, or reads.
+func (a *Act) redirects(writes bool) bool {
+	return slices.ContainsFunc(a.Redirects, func(r analysis.Redirect) bool { return r.Write == writes })
+}
+
+// same tells whether two findings are one act: equal row and targets, or the same text where there are none.
 func same(a, b Finding) bool {
-	return a.Row == b.Row && a.Floor == b.Floor && a.Span == b.Span && a.Text == b.Text && slices.Equal(a.Targets, b.Targets)
+	if a.Row != b.Row || a.Floor != b.Floor || !slices.Equal(a.Targets, b.Targets) {
+		return false
+	}
+	return len(a.Targets) > 0 || a.Text == b.Text
 }
 
 func addNotes(found []Finding, r *analysis.Reading) []Finding {

@@ -1,0 +1,74 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+)
+
+// accountDeeds lists what changes users, groups and passwords.
+var accountDeeds = []deed{
+	{names: "useradd adduser userdel deluser usermod groupadd addgroup groupdel delgroup groupmod gpasswd newusers chgpasswd chfn pw groupmems vipw vigr " +
+		"pwconv pwunconv grpconv grpunconv rmuser removeuser", spare: "-D", always: true},
+	{names: "useradd", opts: "-D"},
+	{names: "chpasswd chsh", spare: "-l --list-shells", always: true},
+	{names: "passwd", safe: "S", spare: "--status -a", always: true},
+	{names: "chage", safe: "l", spare: "--list", plain: true},
+	{names: "dscl", opts: "-create -delete -append -passwd -change -merge -changei"},
+	{names: "dscl", verbs: "... create|... delete|... append|... passwd|... change|... merge"},
+	{names: "sysadminctl", opts: "-adduser -deleteuser -resetpasswordfor -addUser -deleteUser -resetPasswordFor -newPassword -secureTokenOn"},
+	{names: "dseditgroup", verbs: "... edit|... create|... delete", short: "atuPn"},
+	{names: "dseditgroup", opts: "-oedit -ocreate -odelete"},
+	{names: "net net1", fold: true, opts: "/add /delete /active:no /active:yes /domain"},
+	{names: "New-LocalUser Remove-LocalUser Set-LocalUser Disable-LocalUser Add-LocalGroupMember Remove-LocalGroupMember New-ADUser Remove-ADUser Set-ADUser " +
+		"Set-ADAccountPassword Disable-ADAccount", always: true, spare: "-whatif", fold: true},
+	{names: "homectl", verbs: "create|remove|update|passwd|deactivate|lock"},
+	{names: "smbpasswd", always: true},
+	{names: "samba-tool", verbs: "user delete|user create|user add|user setpassword|user disable|group delete|group addmembers"},
+	{names: "ldapdelete ldapmodify ldapadd ldappasswd ldapmodrdn", safe: "n", always: true},
+	{names: "ipa", verbs: "user-del|user-add|user-mod|group-del|passwd|user-disable"},
+	{names: "realm", verbs: "leave|join|permit|deny"},
+	{names: "kadmin kadmin.local", flags: "q"},
+	{names: "faillock", opts: "--reset"},
+	{names: "dsmod dsrm dsadd", always: true},
+}
+
+// cronDeeds lists what replaces or removes scheduled jobs.
+var cronDeeds = []deed{
+	{names: "crontab fcrontab", short: "ucT", flags: "re", safe: "lT", plain: true},
+	{names: "at", short: "qft", flags: "dr"},
+	{names: "atrm", plain: true},
+	{names: "schtasks SCHTASKS", fold: true, opts: "/delete /create /change /end"},
+	{names: "Unregister-ScheduledTask Register-ScheduledTask Disable-ScheduledTask", always: true, spare: "-whatif"},
+	{names: "launchctl", verbs: "submit"},
+}
+
+func accountRows() []Row {
+	cron := deedRow(Row{
+		ID: "cron.change", Key: "replace or remove scheduled jobs", Family: "cron", Remember: RememberAll,
+		Matches: "crontab from a file or from standard input, its removal or edit, and removal of queued jobs",
+		Examples: []string{"crontab -r", "crontab jobs.txt", "crontab -", "echo '* * * * * x' | crontab -", "(crontab -l; echo x) | crontab", "crontab -u bob -r", "crontab < jobs", "atrm 3", "at -d 3", "crontab -e",
+			"crontab -ir", "schtasks /Delete /TN x /F", "crontab -ru bob", "sudo crontab -u root f"},
+		LookAlikes: []string{"crontab -l", "crontab -u bob -l", "crontab -l > backup", "at -l", "atq", "man crontab", "grep x /etc/crontab", "echo crontab -r", "schtasks /query", "crontab -lu bob", "crontab --help", "systemctl list-timers"},
+	}, "replaces or removes scheduled jobs", cronDeeds)
+	byDeed := cron.Match
+	cron.Match = func(a *Act) []Hit {
+		if a.Program == "crontab" && len(a.Words) == 1 && a.Stdin.Kind != analysis.StdinInherited {
+			return []Hit{{Reason: "replaces the scheduled jobs by what it reads"}}
+		}
+		return byDeed(a)
+	}
+	return []Row{
+		deedRow(Row{
+			ID: "account.change", Key: "change users or groups", Family: "account", Remember: RememberAll,
+			Matches: "creating, deleting and changing users, groups and their passwords",
+			Examples: []string{"useradd bob", "sudo adduser bob", "userdel -r bob", "usermod -aG sudo bob", "groupadd x", "groupdel x", "gpasswd -d bob x", "passwd bob", "passwd", "echo a:b | chpasswd", "chsh -s /bin/zsh",
+				"passwd -l root", "dscl . -create /Users/bob", "net user bob x /add", "vipw", "chage -M 1 bob", "dscl . -delete /Users/bob", "net localgroup administrators bob /add", "deluser bob"},
+			LookAlikes: []string{"id bob", "getent passwd", "passwd -S bob", "chage -l bob", "groups", "whoami", "cat /etc/passwd", "useradd --help", "net user", "dscl . -read /Users/bob", "grep bob /etc/group", "man useradd",
+				"finger bob", "dscl . list /Users", "passwd --status bob", "chsh -l"},
+		}, "changes users, groups or passwords", accountDeeds),
+		cron,
+	}
+}
+
+func contains(w analysis.Word, text string) bool { return strings.Contains(w.Text, text) }

@@ -1,0 +1,323 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+)
+
+// removal is what a command deletes.
+type removal struct {
+	operands  []analysis.Word
+	recursive bool // whole directories
+	narrow    bool // by a test, so that not everything in them goes
+	search    bool // by looking for it
+	whole     bool // something that isn't named by a path
+}
+
+// removers are programs that delete their operands. The zero value deletes files.
+var removers = map[string]struct {
+	grammar   analysis.Grammar
+	letters   string // make it recursive
+	names     string // long options that do, by their first letters
+	recursive bool   // always is
+	slashed   bool   // has options that begin with a slash
+	dry       string // options with which nothing happens
+	only      string // options without which nothing is deleted
+}{
+	"rm": {letters: "rR", names: "recursive"}, "grm": {letters: "rR", names: "recursive"}, "safe-rm": {letters: "rR", names: "recursive"},
+	"srm":    {letters: "rR", names: "recursive"},
+	"unlink": {}, "gunlink": {}, "rmdir": {slashed: true}, "rd": {slashed: true}, "del": {slashed: true}, "erase": {slashed: true},
+	"deltree": {slashed: true, recursive: true},
+	"shred":   {grammar: analysis.Grammar{Short: "ns", Long: []string{"iterations", "size", "random-source"}}, only: "-u --remove -uz -zu -fu -uf -vu -uv -fuz -vzu -uvz -uzv -zvu -vfzu -fzu"},
+	"wipe":    {grammar: analysis.Grammar{Short: "qQSPlokX"}, letters: "r"},
+	"rimraf":  {recursive: true, dry: "--dry-run"}, "rm-rf": {recursive: true}, "del-cli": {recursive: true, dry: "--dry-run"},
+	"Remove-Item": {names: "recurse"}, "remove-item": {names: "recurse"}, "ri": {names: "recurse"},
+}
+
+// removing lists the programs that delete.
+func removing() []string {
+	names := []string{"find", "gfind", "fd", "fdfind", "cmake", "hdfs", "hadoop", "tar", "gtar", "bsdtar", "zip", "borg", "restic", "duplicity", "tarsnap",
+		"rdiff-backup"}
+	for name := range removers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (a *Act) removal() removal {
+	switch a.Program {
+	case "find", "gfind", "fd", "fdfind":
+		return a.search()
+	case "":
+		return removal{}
+	}
+	p, ok := removers[a.Program]
+	if !ok {
+		return a.otherRemoval()
+	}
+	args := a.Args(p.grammar)
+	r := removal{operands: args.Operands, recursive: p.recursive || p.letters != "" && args.Has(p.letters) || p.names != "" && args.Long(p.names, 1)}
+	if p.dry != "" && a.option(strings.Fields(p.dry), false) || p.only != "" && !a.option(strings.Fields(p.only), false) {
+		return removal{}
+	}
+	if p.names == "recurse" { // a cmdlet: options are whole words
+		r.recursive = a.option([]string{"-recurse", "-recur", "-r", "-rec"}, true)
+		if a.option([]string{"-whatif"}, true) {
+			return removal{}
+		}
+	}
+	if p.slashed {
+		r.operands = slices.DeleteFunc(slices.Clone(r.operands), func(w analysis.Word) bool {
+			if strings.EqualFold(w.Text, "/s") {
+				r.recursive = true
+			}
+			return len(w.Text) == 2 && w.Text[0] == '/' && a.Program != "rmdir" || strings.EqualFold(w.Text, "/s") || strings.EqualFold(w.Text, "/q")
+		})
+	}
+	return r
+}
+
+// otherRemoval reads programs that delete with one verb or option.
+func (a *Act) otherRemoval() removal {
+	switch a.Program {
+	case "tar", "gtar", "bsdtar":
+		if a.option([]string{"--remove-files"}, false) {
+			return removal{operands: tarArgs(a).Operands, recursive: true}
+		}
+	case "zip":
+		if args := a.Args(analysis.Grammar{Short: "bnPtisxZ"}); len(args.Operands) > 1 && (args.Has("m") || args.Long("move", 3)) {
+			return removal{operands: args.Operands[1:], recursive: args.Has("r") || args.Long("recurse-paths", 7)}
+		}
+	case "cmake":
+		if len(a.Words) > 3 && a.Words[1].Is("-E") {
+			args := a.Args(analysis.Grammar{Short: "E"})
+			return removal{operands: args.Operands, recursive: a.Words[2].Is("remove_directory") || a.Words[2].Is("rm") && args.Has("rR")}.when(
+				a.Words[2].Is("remove_directory") || a.Words[2].Is("rm") || a.Words[2].Is("remove"))
+		}
+	case "hdfs", "hadoop":
+		if a.option([]string{"-rmr", "-expunge"}, false) || a.option([]string{"-rm"}, false) && a.option([]string{"-r", "-R"}, false) {
+			return removal{recursive: true, whole: true}
+		}
+	case "borg", "restic", "duplicity", "tarsnap", "rdiff-backup":
+		return removal{recursive: true, whole: true}.when(a.does(backups()))
+	}
+	return removal{}
+}
+
+func (r removal) when(ok bool) removal {
+	if ok {
+		return r
+	}
+	return removal{}
+}
+
+// backups lists the verbs of backup programs that delete what they keep.
+var backups = sync.OnceValue(func() map[string][]*compiled {
+	return compile([]deed{
+		{names: "borg", safe: "n", spare: "--dry-run", verbs: "delete|prune|repo-delete"},
+		{names: "restic", short: "rpo", long: "repo password-file keep-last keep-daily", safe: "n", spare: "--dry-run", verbs: "forget|prune|key remove|rewrite"},
+		{names: "duplicity", verbs: "remove-older-than|remove-all-but-n-full|remove-all-inc-of-but-n-full|cleanup"},
+		{names: "tarsnap", flags: "d", opts: "--nuke"},
+		{names: "rdiff-backup", opts: "--remove-older-than"},
+	})
+})
+
+// wide are the words of a find expression that leave out little or nothing.
+var wide = []string{"-depth", "-d", "-xdev", "-mount", "-print", "-print0", "-true", "-follow", "-noleaf", "-delete", "-ls", "-o", "-or", "-a", "-and",
+	"-ignore_readdir_race", "-warn", "-nowarn", "(", ")", "-x", "-readable", "-writable"}
+
+// wideValued are those with a value.
+var wideValued = []string{"-type", "-mindepth", "-maxdepth", "-printf", "-xtype", "-regextype"}
+
+// deleters are programs that make a find -exec a deleting one.
+var deleters = []string{"rm", "unlink", "shred", "rimraf", "grm", "srm", "wipe", "rmdir"}
+
+// search reads what find or fd deletes.
+func (a *Act) search() removal {
+	if a.Program == "fd" || a.Program == "fdfind" {
+		return a.fdSearch()
+	}
+	r := removal{search: true, recursive: true}
+	words := a.Words[1:]
+	for len(words) > 0 && !isTest(words[0].Text) {
+		if !strings.HasPrefix(words[0].Text, "-") {
+			r.operands = append(r.operands, words[0])
+		}
+		words = words[1:]
+	}
+	deletes := false
+	for i := 0; i < len(words); i++ {
+		switch text := words[i].Text; {
+		case text == "-delete":
+			deletes = true
+		case text == "-exec" || text == "-execdir" || text == "-ok" || text == "-okdir":
+			for i < len(words) && words[i].Text != ";" && words[i].Text != "+" {
+				i++
+			}
+		case slices.Contains(wideValued, text):
+			i++
+		case takesValue(text):
+			i++
+			r.narrow = r.narrow || i >= len(words) || strings.Trim(analysis.Plain(words[i].Text), "*") != ""
+		case !slices.Contains(wide, text):
+			r.narrow = true
+		}
+	}
+	return a.searched(r, deletes)
+}
+
+// searched completes a search: it deletes by itself, or by a program that it runs.
+func (a *Act) searched(r removal, deletes bool) removal {
+	if !deletes && !a.carries(deleters) {
+		return removal{}
+	}
+	if len(r.operands) == 0 {
+		r.operands = []analysis.Word{{Text: "."}}
+	}
+	return r
+}
+
+// fdSearch reads what fd -x deletes: a pattern, then where to look.
+func (a *Act) fdSearch() removal {
+	args, rest := a.front("dEtecjS", "max-depth", "min-depth", "exclude", "type", "extension", "color", "threads", "size", "changed-within",
+		"changed-before", "owner", "base-directory", "search-path")
+	r := removal{search: true, recursive: true, narrow: strings.ContainsAny(args.Letters, "etS") || len(args.Names) > 0}
+	for _, w := range rest {
+		if strings.HasPrefix(w.Text, "-") {
+			break
+		}
+		r.operands = append(r.operands, w)
+	}
+	if len(r.operands) > 0 {
+		pattern := analysis.Plain(r.operands[0].Text)
+		r.narrow = r.narrow || strings.Trim(pattern, ".*^$") != ""
+		r.operands = r.operands[1:]
+	}
+	return a.searched(r, false)
+}
+
+// carries tells whether a command runs one of the programs.
+func (a *Act) carries(programs []string) bool {
+	cmds := a.Reading.Commands
+	for i := a.Index + 1; i < len(cmds); i++ {
+		if !carriedBy(cmds[i].Origin, a) {
+			break
+		}
+		if slices.Contains(programs, cmds[i].Program) {
+			return true
+		}
+	}
+	return false
+}
+
+func carriedBy(o *analysis.Origin, a *Act) bool {
+	for ; o != nil; o = o.Parent {
+		if o.Name == a.Program && o.Span == a.Span {
+			return true
+		}
+	}
+	return false
+}
+
+func isTest(text string) bool {
+	return text == "(" || text == "!" || strings.HasPrefix(text, "-") && text != "-H" && text != "-L" && text != "-P" && !strings.HasPrefix(text, "-O")
+}
+
+// takesValue tells whether a find test is followed by a value, so that a value such as -delete isn't read as an action.
+func takesValue(text string) bool {
+	return slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname", "-size", "-mtime",
+		"-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm", "-links",
+		"-inum", "-samefile", "-fstype", "-used", "-fprint", "-fprint0", "-fls", "-newermt", "-files0-from", "-context"}, text)
+}
+
+// listed gives the grave places that a list in front of xargs is made from: everything below them is handed to the deleter.
+func (a *Act) listed(words []analysis.Word) []analysis.Target {
+	var out []analysis.Target
+	for _, w := range words {
+		if w.From.Empty() || analysis.Literal(w.Text) {
+			continue
+		}
+		cmds := a.Reading.Commands[w.From.Start:min(w.From.End, len(a.Reading.Commands))]
+		for i := range cmds {
+			if cmds[i].Program != "find" || i > 0 && narrows(cmds[i].Program) || slices.ContainsFunc(cmds, func(c analysis.Command) bool { return narrows(c.Program) }) {
+				continue
+			}
+			list := &Act{Command: &cmds[i], Reading: a.Reading}
+			r := list.search()
+			if r.operands == nil { // it only prints
+				r = list.listing()
+			}
+			if !r.narrow {
+				out = append(out, list.each(r.operands, grave)...)
+			}
+		}
+	}
+	return out
+}
+
+// listing is search for a find that deletes nothing itself.
+func (a *Act) listing() removal {
+	as := *a.Command
+	as.Words = append(slices.Clone(as.Words), analysis.Word{Text: "-delete"})
+	return (&Act{Command: &as, Reading: a.Reading}).search()
+}
+
+// narrows tells which filters of a list leave something out.
+func narrows(program string) bool {
+	return slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "head", "tail", "awk", "sed", "fzf"}, program)
+}
+
+// bulks are programs that delete what they find.
+var bulks = sync.OnceValue(func() map[string][]*compiled {
+	return compile([]deed{
+		{names: "fdupes jdupes", flags: "dI", opts: "--delete"},
+		{names: "rdfind", opts: "-deleteduplicates", spare: "-dryrun"},
+		{names: "tmpwatch tmpreaper stmpclean", safe: "t", spare: "--test", plain: true},
+		{names: "systemd-tmpfiles", opts: "--remove --clean --purge", spare: "--dry-run"},
+		{names: "bleachbit", flags: "c", opts: "--clean --shred"},
+	})
+})
+
+func bulkPrograms() []string {
+	return strings.Fields("fdupes jdupes rdfind tmpwatch tmpreaper stmpclean systemd-tmpfiles bleachbit")
+}
+
+// fanners hand what a list names to the command that they run.
+var fanners = []string{"find", "gfind", "xargs", "parallel", "fd", "fdfind"}
+
+func deleteBulk(a *Act) []Hit {
+	if slices.Contains(bulkPrograms(), a.Program) {
+		if !a.does(bulks()) {
+			return nil
+		}
+		return []Hit{{Reason: "deletes what it finds: " + a.Line()}}
+	}
+	r := a.removal()
+	switch {
+	case r.search && slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return w.Text == "-delete" }):
+		return one("deletes what a search meets, below", a.each(r.operands, func(analysis.Target) bool { return true }))
+	case r.search || len(r.operands) == 0 && !slices.Contains(deleters, a.Program):
+		return nil
+	case a.Under(fanners...), a.inLoop(r.operands):
+		return []Hit{{Reason: "deletes whatever the list in front of it names", Targets: a.each(r.operands, func(analysis.Target) bool { return true })}}
+	}
+	return nil
+}
+
+// inLoop tells whether a deleter gets names that a loop reads from a list.
+func (a *Act) inLoop(words []analysis.Word) bool {
+	if a.Stdin.Kind != analysis.StdinPipe || a.Stdin.From.Empty() {
+		return false
+	}
+	cmds := a.Reading.Commands[a.Stdin.From.Start:min(a.Stdin.From.End, len(a.Reading.Commands))]
+	if !slices.ContainsFunc(cmds, func(c analysis.Command) bool {
+		return c.Program != "yes" && c.Program != "echo" && c.Program != "printf"
+	}) {
+		return false
+	}
+	return slices.ContainsFunc(words, func(w analysis.Word) bool { return !analysis.Known(w.Text) })
+}

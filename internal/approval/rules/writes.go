@@ -1,0 +1,453 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+)
+
+// writer says which words of a program's call name what it writes. Lists are separated by spaces.
+type writer struct {
+	names  string // programs
+	short  string // option letters that take a value
+	long   string // long options that take a value
+	values string // letters and long options whose value is written
+	to     operand
+	safe   string // option letters with which nothing is written
+	spare  string // options, with their dashes, with which nothing is written
+	only   string // options, with their dashes, without one of which nothing is written
+	verb   string // the first operand, without which nothing is written; it is taken off
+	more   func(*Act, *analysis.Args) []analysis.Word
+}
+
+// operand says which operands are written.
+type operand uint8
+
+const (
+	none   operand = iota
+	every          // all
+	last           // the last of two or more
+	second         // those from the second on
+	first          // the first
+	here           // what the value names; without one, the working directory
+)
+
+// Directions of programs that write, from their manuals. A source is never one.
+var writerTable = []writer{
+	{names: "tee gtee", to: every},
+	{names: "sponge", to: every},
+	{names: "truncate gtruncate", short: "sr", long: "size reference", to: every},
+	{names: "touch gtouch", short: "drt", long: "date reference", to: every},
+	{names: "cp mv ln gcp gmv gln", short: "St", long: "suffix target-directory", more: copied},
+	{names: "link", to: last},
+	{names: "rsync", short: "efBTM", long: "rsh filter exclude include files-from rsync-path out-format exclude-from include-from port bwlimit " +
+		"max-size min-size chmod chown suffix backup-dir temp-dir partial-dir link-dest compare-dest copy-dest log-file timeout password-file",
+		safe: "n", spare: "--dry-run --list-only", more: sent},
+	{names: "scp", short: "cDFiJloPSX", more: sent},
+	{names: "ditto", to: last},
+	{names: "install ginstall", short: "gmotS", long: "group mode owner suffix target-directory", more: installed},
+	{names: "sed gsed", short: "efl", long: "expression file line-length", more: sedInPlace},
+	{names: "perl ruby", short: "eEiImMFxrlC0", more: codeInPlace},
+	{names: "gawk awk", short: "fFvi", long: "file field-separator assign include", more: awkInPlace},
+	{names: "ed red ex", short: "pcStTuw", to: every},
+	{names: "vi vim nvim nano pico micro emacs emacsclient joe jed mcedit kak hx helix code gedit kate sudoedit", short: "cSTuUwsiVT", long: "cmd eval load wait", to: every,
+		safe: "RvM", spare: "--readonly --view --diff --list-extensions"},
+	{names: "sd", short: "n", to: second, safe: "p", spare: "--preview"},
+	{names: "yq", short: "o", only: "-i --inplace --in-place", to: second},
+	{names: "crudini", only: "--set --del --merge", to: first},
+	{names: "patch gpatch", short: "pidoBDFrVYzg", long: "strip input directory output reject-file fuzz prefix suffix", spare: "--dry-run --check -C", more: patched},
+	{names: "sort gsort", short: "kStTo", long: "output key field-separator buffer-size temporary-directory", values: "o output"},
+	{names: "shuf", short: "ino", long: "output input-range head-count", values: "o output"},
+	{names: "uniq", short: "fsw", to: second},
+	{names: "xxd", short: "cglos", to: second},
+	{names: "tar gtar bsdtar star", more: extracted},
+	{names: "unzip", short: "dxP", values: "d", to: here, safe: "lptvzZ"},
+	{names: "7z 7za 7zr 7zz", more: sevenZip},
+	{names: "unrar rar", verb: "x", to: last},
+	{names: "cpio", short: "CDEFHIMORV", long: "directory format", values: "D directory", only: "-i -id -idm -idmv -idv -idu -idmu -iv -idum --extract", to: here, spare: "-t --list -it -itv"},
+	{names: "unsquashfs", short: "dpf", long: "dest", values: "d dest", safe: "ls"},
+	{names: "dpkg dpkg-deb", only: "-x -X --extract --vextract -R", to: last},
+	{names: "gzip gunzip bzip2 bunzip2 xz unxz lzma", short: "S", to: every, safe: "ckltVd0", spare: "--stdout --keep --list --test --to-stdout"},
+	{names: "dd dcfldd dc3dd", more: ddOutput},
+	{names: "ddrescue dd_rescue", short: "bBcisorTQ", long: "size input-position", more: secondOnly},
+	{names: "curl", short: "AbcCdDeEFhHKmoPQrtTuUwxXyYz", long: "output output-dir dump-header data header cookie cookie-jar form user user-agent request url " +
+		"referer upload-file max-time retry connect-timeout proxy cacert cert key data-binary data-raw trace trace-ascii stderr write-out config",
+		values: "o output D dump-header c cookie-jar output-dir trace trace-ascii", more: savedHere},
+	{names: "wget wget2", short: "oaetOTwQPUlADRXIBi", long: "output-document output-file directory-prefix append-output user-agent header post-data post-file " +
+		"input-file tries timeout accept reject", values: "O output-document P directory-prefix o output-file a append-output", spare: "--spider", more: savedHere},
+	{names: "aria2c", short: "doxsjikU", long: "dir out", values: "d dir o out"},
+	{names: "axel", short: "nosHU", long: "output", values: "o output"},
+	{names: "http https xh xhs", short: "osap", long: "output", values: "o output"},
+	{names: "git", more: cloned},
+	{names: "docker podman kubectl oc", verb: "cp", to: last},
+	{names: "gcc cc clang g++ c++ clang++ ld as rustc ghc gfortran tcc", short: "oIDLlxWfOmU", values: "o"},
+	{names: "go", short: "o", values: "o"},
+	{names: "openssl", more: opensslOutput},
+	{names: "gpg gpg2", short: "oru", long: "output recipient local-user homedir", values: "o output"},
+	{names: "age", short: "oriR", long: "output recipient identity", values: "o output"},
+	{names: "ssh-keygen", short: "bCcDEFfIiJjKkLlMmNnOPpQRrSsTtVwWxYyZz", values: "f", safe: "lFBHLQYy"},
+	{names: "find gfind", more: printed},
+	{names: "qemu-img", verb: "convert", short: "fOoSTtlmB", to: last},
+	{names: "pv", short: "o", long: "output", values: "o output"},
+	{names: "strace ltrace tcpdump", short: "oweipPsEaSunrC", values: "o w"},
+	{names: "script", short: "cBEIOTm", to: first},
+	{names: "grub-mkconfig grub2-mkconfig", short: "o", long: "output", values: "o output"},
+	{names: "socat", more: socatFiles},
+	{names: "iconv", short: "fto", long: "output from-code to-code", values: "o output"},
+	{names: "objcopy strip patchelf upx", short: "FIOjKNRo", long: "set-rpath set-interpreter replace-needed", to: last, more: soleOperand},
+	{names: "setfattr", short: "nvx", to: every},
+	{names: "pg_dump pg_dumpall mysqldump", short: "frhpUudFnt", long: "file result-file", values: "f r file result-file", more: nowhere},
+	{names: "badblocks", short: "bcoptis", only: "-w -wsv -wv -ws -svw -vw -wvs -swv -wsvf", to: first},
+	{names: "partclone.restore partclone.ext4 partclone.dd partclone.ntfs", short: "sooOL", long: "source output overwrite", values: "o O output overwrite"},
+	{names: "ntfsclone", short: "oO", long: "output overwrite", values: "O overwrite"},
+	{names: "bmaptool", verb: "copy", long: "bmap", to: last},
+	{names: "shred gshred wipe scrub nwipe srm bcwipe", short: "nspQklX", long: "iterations size pattern random-source method rounds", to: every},
+	{names: "Out-File out-file Set-Content set-content Add-Content add-content", to: first},
+}
+
+var writers = sync.OnceValue(func() map[string]*writer {
+	byName := map[string]*writer{}
+	for i := range writerTable {
+		for name := range strings.FieldsSeq(writerTable[i].names) {
+			byName[name] = &writerTable[i]
+		}
+	}
+	return byName
+})
+
+// writing lists the programs that a row about written places looks at.
+func writing() []string {
+	var names []string
+	for _, w := range writerTable {
+		names = append(names, strings.Fields(w.names)...)
+	}
+	return names
+}
+
+// writes lists the operands, options and redirects of a command that it writes to.
+func (a *Act) writes() []analysis.Word {
+	var out []analysis.Word
+	for _, r := range a.Redirects {
+		if r.Write {
+			out = append(out, r.Target)
+		}
+	}
+	return append(out, a.written()...)
+}
+
+// written tells, by program, which words name what is written.
+func (a *Act) written() []analysis.Word {
+	w := writers()[a.Program]
+	if w == nil || len(a.Words) == 0 {
+		return nil
+	}
+	args := a.Args(analysis.Grammar{Short: w.short, Long: strings.Fields(w.long)})
+	if w.safe != "" && args.Has(w.safe) || w.spare != "" && a.option(strings.Fields(w.spare), false) ||
+		w.only != "" && !a.option(strings.Fields(w.only), false) {
+		return nil
+	}
+	if w.verb != "" {
+		if len(args.Operands) == 0 || !args.Operands[0].Is(w.verb) {
+			return nil
+		}
+		args.Operands = args.Operands[1:]
+	}
+	var out []analysis.Word
+	for name := range strings.FieldsSeq(w.values) {
+		out = append(out, args.Values[name]...)
+	}
+	if w.more != nil {
+		out = append(out, w.more(a, args)...)
+	}
+	return append(out, w.to.of(args.Operands, len(out) > 0)...)
+}
+
+// of picks the operands that are written.
+func (o operand) of(words []analysis.Word, named bool) []analysis.Word {
+	switch n := len(words); {
+	case o == here && !named:
+		return []analysis.Word{{Text: "."}}
+	case n == 0:
+		return nil
+	case o == every:
+		return words
+	case o == first:
+		return words[:1]
+	case o == last && n > 1:
+		return words[n-1:]
+	case o == second:
+		return words[1:]
+	}
+	return nil
+}
+
+// places resolves what the command writes, once for all rows.
+func (a *Act) places() []analysis.Target {
+	if !a.asked {
+		a.asked = true
+		a.wrote = a.each(a.writes(), func(analysis.Target) bool { return true })
+	}
+	return a.wrote
+}
+
+// wroteTo keeps the written places that are wanted.
+func (a *Act) wroteTo(want func(analysis.Target) bool) []analysis.Target {
+	var out []analysis.Target
+	for _, t := range a.places() {
+		if want(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// copied gives the destination of programs that copy, move or link: the value of -t, or the last operand, with the names that the
+// sources get in it.
+func copied(a *Act, args *analysis.Args) []analysis.Word {
+	sources, to := args.Operands, slices.Concat(args.Values["t"], args.Values["target-directory"])
+	if len(to) == 0 {
+		n := len(sources)
+		if n == 1 && strings.HasSuffix(a.Program, "ln") { // beside what it points to, in the working directory
+			return []analysis.Word{{Text: baseOf(sources[0].Text)}}
+		}
+		if n < 2 {
+			return nil
+		}
+		sources, to = sources[:n-1], sources[n-1:]
+	}
+	return a.into(sources, to)
+}
+
+// into adds the names that sources get where a destination is known to be a directory whose class doesn't tell what it holds.
+func (a *Act) into(sources, to []analysis.Word) []analysis.Word {
+	out := slices.Clone(to)
+	for _, d := range to {
+		if !strings.HasSuffix(d.Text, "/") && len(a.each([]analysis.Word{d}, grave)) == 0 {
+			continue
+		}
+		dir := strings.TrimSuffix(d.Text, "/")
+		for _, s := range sources[:min(len(sources), analysis.MaxValues)] {
+			if base := baseOf(s.Text); base != "" && analysis.Literal(base) {
+				out = append(out, analysis.Word{Text: dir + "/" + base, Span: d.Span})
+			}
+		}
+	}
+	return out
+}
+
+func baseOf(path string) string {
+	path = strings.TrimRight(path, "/")
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// sent gives the destination of a copy between machines. On another machine it is a path there.
+func sent(_ *Act, args *analysis.Args) []analysis.Word {
+	n := len(args.Operands)
+	if n < 2 {
+		return nil
+	}
+	to := args.Operands[n-1]
+	if host, path, ok := strings.Cut(to.Text, ":"); ok && !strings.Contains(host, "/") && strings.HasPrefix(path, "/") {
+		to.Text, to.Alts = path, nil
+	}
+	return []analysis.Word{to}
+}
+
+func installed(a *Act, args *analysis.Args) []analysis.Word {
+	if args.Has("d") || args.Long("directory", 1) {
+		return nil // only directories are made
+	}
+	return copied(a, args)
+}
+
+func sedInPlace(_ *Act, args *analysis.Args) []analysis.Word {
+	if !args.Has("i") && !args.Long("in-place", 2) {
+		return nil
+	}
+	if len(args.Values["e"])+len(args.Values["f"])+len(args.Values["expression"])+len(args.Values["file"]) > 0 {
+		return args.Operands
+	}
+	return args.Operands[min(1, len(args.Operands)):]
+}
+
+// codeInPlace lists the files that perl -i and ruby -i edit.
+func codeInPlace(_ *Act, args *analysis.Args) []analysis.Word {
+	if !strings.Contains(args.Letters, "i") {
+		return nil
+	}
+	if len(args.Values["e"])+len(args.Values["E"]) > 0 {
+		return args.Operands
+	}
+	return args.Operands[min(1, len(args.Operands)):]
+}
+
+// awkInPlace lists the files that awk -i inplace edits.
+func awkInPlace(_ *Act, args *analysis.Args) []analysis.Word {
+	if !slices.ContainsFunc(slices.Concat(args.Values["i"], args.Values["include"]), func(w analysis.Word) bool { return w.Is("inplace") }) {
+		return nil
+	}
+	if len(args.Values["f"])+len(args.Values["file"]) > 0 {
+		return args.Operands
+	}
+	return args.Operands[min(1, len(args.Operands)):]
+}
+
+// patched lists what patch writes to: the file it is given, or what the patch names below the directory.
+func patched(_ *Act, args *analysis.Args) []analysis.Word {
+	out := slices.Concat(args.Values["o"], args.Values["output"], args.Operands[:min(1, len(args.Operands))])
+	if len(out) == 0 {
+		return orHere(slices.Concat(args.Values["d"], args.Values["directory"]))
+	}
+	return out
+}
+
+// tarGrammar are the options of tar that take a value.
+var tarGrammar = analysis.Grammar{Short: "fCbTXVgKI", Long: []string{"file", "directory", "exclude", "files-from", "exclude-from", "use-compress-program",
+	"transform", "strip-components", "owner", "group", "mode"}}
+
+// tarArgs parses tar's options. Its first word may be options without a dash, whose values follow in their order.
+func tarArgs(a *Act) *analysis.Args {
+	words := a.Words
+	if len(words) < 2 || words[1].Text == "" || words[1].Text[0] == '-' || words[1].Text[0] == 0 {
+		return a.Args(tarGrammar)
+	}
+	c := *a.Command
+	c.Words = []analysis.Word{words[0]}
+	rest := words[2:]
+	for _, letter := range words[1].Text {
+		w := words[1]
+		w.Text, w.Alts = "-"+string(letter), nil
+		c.Words = append(c.Words, w)
+		if strings.ContainsRune(tarGrammar.Short, letter) && len(rest) > 0 {
+			c.Words, rest = append(c.Words, rest[0]), rest[1:]
+		}
+	}
+	c.Words = append(c.Words, rest...)
+	return c.Args(tarGrammar)
+}
+
+// extracted lists where tar -x puts what it extracts, and the archive that it makes.
+func extracted(a *Act, _ *analysis.Args) []analysis.Word {
+	args := tarArgs(a)
+	switch {
+	case args.Has("x") || args.Long("extract", 2) || args.Long("get", 2):
+		if args.Has("O") || args.Long("to-stdout", 4) {
+			return nil
+		}
+		return orHere(slices.Concat(args.Values["C"], args.Values["directory"]))
+	case args.Has("cruA") || args.Long("create", 2) || args.Long("append", 2) || args.Long("update", 2):
+		return slices.DeleteFunc(slices.Concat(args.Values["f"], args.Values["file"]), func(w analysis.Word) bool { return w.Is("-") })
+	}
+	return nil
+}
+
+// sevenZip gives where 7z x and e extract to: the value of -o, which is always attached.
+func sevenZip(a *Act, args *analysis.Args) []analysis.Word {
+	if len(args.Operands) == 0 || !args.Operands[0].Is("x") && !args.Operands[0].Is("e") {
+		return nil
+	}
+	for _, w := range a.Words[1:] {
+		if dir, ok := strings.CutPrefix(w.Text, "-o"); ok {
+			w.Text, w.Alts = dir, nil
+			return []analysis.Word{w}
+		}
+	}
+	return orHere(nil)
+}
+
+func ddOutput(a *Act, _ *analysis.Args) []analysis.Word {
+	var out []analysis.Word
+	for _, name := range [...]string{"of", "ofs", "hof", "hofs"} {
+		if w, ok := a.ddOperand(name); ok {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// secondOnly is the second operand: what follows it is a log.
+func secondOnly(_ *Act, args *analysis.Args) []analysis.Word {
+	if len(args.Operands) < 2 {
+		return nil
+	}
+	return args.Operands[1:2]
+}
+
+func soleOperand(_ *Act, args *analysis.Args) []analysis.Word {
+	if len(args.Operands) == 1 {
+		return args.Operands
+	}
+	return nil
+}
+
+func nowhere(*Act, *analysis.Args) []analysis.Word { return nil }
+
+// savedHere is the working directory of a downloader that names its output itself, or that is told to use the remote name.
+func savedHere(a *Act, args *analysis.Args) []analysis.Word {
+	switch a.Program {
+	case "curl":
+		if args.Has("O") || args.Long("remote-name", 8) || args.Long("remote-name-all", 12) {
+			return orHere(args.Values["output-dir"])
+		}
+	default:
+		if len(args.Operands) > 0 && len(args.Values["O"])+len(args.Values["output-document"])+len(args.Values["P"])+len(args.Values["directory-prefix"]) == 0 {
+			return orHere(nil)
+		}
+	}
+	return nil
+}
+
+// cloned is the directory that git clone, init or worktree add makes, and the file that config -f edits.
+func cloned(_ *Act, args *analysis.Args) []analysis.Word {
+	if len(args.Operands) > 2 && args.Operands[0].Is("clone") {
+		return args.Operands[len(args.Operands)-1:]
+	}
+	return nil
+}
+
+// opensslOutput is what openssl -out names.
+func opensslOutput(a *Act, _ *analysis.Args) []analysis.Word {
+	return a.after("-out", "-keyout", "-writerand")
+}
+
+// after lists the words that follow one of the options.
+func (a *Act) after(options ...string) []analysis.Word {
+	var out []analysis.Word
+	for i := 1; i+1 < len(a.Words); i++ {
+		if slices.Contains(options, a.Words[i].Text) {
+			out = append(out, a.Words[i+1])
+		}
+	}
+	return out
+}
+
+// printed lists the files that find prints to.
+func printed(a *Act, _ *analysis.Args) []analysis.Word {
+	return a.after("-fprint", "-fprint0", "-fprintf", "-fls")
+}
+
+// socatFiles are the files and devices among the addresses of socat.
+func socatFiles(_ *Act, args *analysis.Args) []analysis.Word {
+	var out []analysis.Word
+	for _, w := range args.Operands {
+		kind, rest, ok := strings.Cut(w.Text, ":")
+		switch strings.ToUpper(kind) {
+		case "CREATE", "FILE", "OPEN", "GOPEN":
+			if ok {
+				w.Text, _, _ = strings.Cut(rest, ",")
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// orHere is the working directory where no other was named.
+func orHere(words []analysis.Word) []analysis.Word {
+	if len(words) > 0 {
+		return words
+	}
+	return []analysis.Word{{Text: "."}}
+}
