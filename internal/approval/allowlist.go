@@ -179,10 +179,10 @@ func (l *Allowlist) resolve(e *ListEntry, own *UserRows) (nothing string) {
 		row = own.byKey(name)
 	}
 	switch {
+	case name != "" && strings.Trim(name, "*.") == "":
+		return "stands for everything, and nothing opens everything"
 	case len([]rune(name)) < 2:
 		return "is a single character; a key, or a list of keys, was meant"
-	case name == "*" || strings.Trim(name, "*.") == "":
-		return "stands for everything, and nothing opens everything"
 	case row != nil && (row.Remember == rules.RememberNever || row.Floor && row.Remember != rules.RememberAll):
 		return "names an act that nobody can approve in advance"
 	case row != nil && row.Remember == rules.RememberExact && e.Exact == "":

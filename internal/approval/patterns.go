@@ -25,11 +25,12 @@ type UserRows struct {
 }
 
 type userRow struct {
-	row  *rules.Row
-	text *regexp.Regexp // on the folded line and on the source text; nil = any
-	prog *regexp.Regexp // on the program's name; nil = any
-	args *regexp.Regexp // on the folded arguments, joined by spaces; nil = any
-	why  string
+	row   *rules.Row
+	text  *regexp.Regexp // on the folded line and on the source text; nil = any
+	rough *regexp.Regexp // on a text that can't be read as commands; nil = nothing
+	prog  *regexp.Regexp // on the program's name; nil = any
+	args  *regexp.Regexp // on the folded arguments, joined by spaces; nil = any
+	why   string
 }
 
 // maxPattern bounds a user's expression, in bytes; more was not written by a person.
@@ -135,6 +136,7 @@ func readPattern(v any) (r userRow, e examples, err error) {
 		return r, e, fmt.Errorf("it has no regex or no description")
 	}
 	r.text, err = compile(expr)
+	r.rough = r.text
 	r.row = &rules.Row{ID: "own.pattern", Key: key, Family: familyOwn, Matches: expr, Remember: rules.RememberAll}
 	if deny {
 		r.row.ID, r.row.Family, r.row.Remember = "own.deny", familyDeny, rules.RememberNever
@@ -165,8 +167,11 @@ func readDeny(v any) (r userRow, err error) {
 		if strings.Trim(v, "* ?") == "" {
 			return r, fmt.Errorf("%q stands for every command", v)
 		}
-		r.text, err = glob(v)
+		if r.text, err = glob(v); err != nil {
+			return r, err
+		}
 		r.row.Key, r.row.Matches, r.why = v, v, "your configuration forbids "+v
+		r.rough, err = regexp.Compile(`(?:\A|[^\w.-])` + globbed(v))
 		return r, err
 	case map[string]any:
 		f := fields{from: v}
@@ -194,6 +199,9 @@ func readDeny(v any) (r userRow, err error) {
 				return r, err
 			}
 		}
+		if program == "" && args == "" {
+			r.rough = r.text
+		}
 		return r, nil
 	}
 	return r, fmt.Errorf("it is neither a glob such as \"terraform destroy*\" nor a map of program, args, regex, reason")
@@ -216,8 +224,12 @@ func glob(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("the glob is longer than %d bytes", maxPattern)
 	}
+	return regexp.Compile(`(?s)\A` + globbed(text) + `(?: .*)?\z`)
+}
+
+// globbed is the expression for a glob.
+func globbed(text string) string {
 	var b strings.Builder
-	b.WriteString(`(?s)\A`)
 	for _, r := range strings.TrimSpace(text) {
 		switch r {
 		case '*':
@@ -228,8 +240,7 @@ func glob(text string) (*regexp.Regexp, error) {
 			b.WriteString(regexp.QuoteMeta(string(r)))
 		}
 	}
-	b.WriteString(`(?: .*)?\z`)
-	return regexp.Compile(b.String())
+	return b.String()
 }
 
 // find lists the commands of a reading that a row matches.
@@ -243,7 +254,7 @@ func find(r *userRow, reading *analysis.Reading) []rules.Finding {
 		act := rules.Act{Command: c, Reading: reading}
 		out = append(out, rules.Finding{Row: r.row, Span: c.Span, Text: act.Line(), Reason: r.why, Command: i})
 	}
-	if len(out) > 0 || r.text == nil || r.prog != nil || r.args != nil {
+	if len(out) > 0 || r.rough == nil {
 		return out
 	}
 	for _, n := range reading.Notes { // a text that can't be read as commands is held against the expression as it stands
@@ -251,7 +262,7 @@ func find(r *userRow, reading *analysis.Reading) []rules.Finding {
 			continue
 		}
 		for line := range strings.Lines(reading.Text) {
-			if r.text.MatchString(strings.TrimSpace(line)) {
+			if r.rough.MatchString(strings.TrimSpace(line)) {
 				return append(out, rules.Finding{Row: r.row, Span: n.Span, Text: strings.TrimSpace(line), Reason: r.why, Command: -1})
 			}
 		}

@@ -227,7 +227,9 @@ func (c *counting) Review(ctx context.Context, r approval.ReviewRequest) (approv
 
 type panicking struct{}
 
-func (panicking) Review(context.Context, approval.ReviewRequest) (approval.Verdict, string) { panic("bug") }
+func (panicking) Review(context.Context, approval.ReviewRequest) (approval.Verdict, string) {
+	panic("bug")
+}
 
 // A78–A81: a reviewer's consent counts once and only for rows that it may approve; its denial a person may overrule.
 func TestPolicy_Reviewers(t *testing.T) {
