@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -313,6 +314,41 @@ func TestEnding_ClockStandsStillWhileAPersonIsAsked(t *testing.T) { // XA-6, XL-
 	}
 	if w.id != "call-1" || !w.stopped {
 		t.Errorf("watched %q, stopped %v", w.id, w.stopped)
+	}
+}
+
+func TestEnding_ALongRunGivesASignOfLifeEveryTenSeconds(t *testing.T) { // XL-10
+	t.Parallel()
+	f := newFixture(t)
+	clock := f.withClock()
+	w := &waiting{}
+	f.Services = append(f.Services, w)
+	f.Tools["terminal"] = func(_ context.Context, r tool.Request, args map[string]any) tool.Result {
+		if args["command"] == "short" {
+			return scripttest.Result(r, map[string]any{"output": "done"})
+		}
+		clock.advance(9 * time.Second)
+		clock.advance(time.Second) // a sign is due
+		w.say(1)
+		clock.advance(10 * time.Second)
+		w.say(0)
+		clock.advance(10 * time.Second)
+		return scripttest.Result(r, map[string]any{"output": "done"})
+	}
+	f.want("done\n", "from hermes_tools import terminal\nterminal('short')\nprint(terminal('long')['output'])")
+	var signs []string
+	for _, told := range f.Told() {
+		if strings.Contains(told, "tool calls made") {
+			signs = append(signs, told)
+		}
+	}
+	want := []string{"10 s, 2 tool calls made, 1 open", "20 s, 2 tool calls made, 1 open, waiting for a person", "30 s, 2 tool calls made, 1 open"}
+	if !slices.Equal(signs, want) {
+		t.Errorf("told %q", signs)
+	}
+	clock.advance(time.Minute)
+	if n := len(f.Told()); n > len(signs)+1 { // the line printed
+		t.Errorf("a run that is over tells of itself: %q", f.Told())
 	}
 }
 

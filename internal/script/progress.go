@@ -10,14 +10,14 @@ import (
 
 // progress tells who watches how a run goes: its lines as they come, and a sign of life.
 type progress struct {
-	x    *run
-	quit chan struct{}
-	wg   sync.WaitGroup
+	x  *run
+	wg sync.WaitGroup // of the next sign of life
 
-	mu    sync.Mutex
-	begun bool
-	last  time.Time // of a report
-	line  []byte    // the unfinished last line
+	mu     sync.Mutex
+	ended  bool
+	disarm func() bool
+	last   time.Time // of a report
+	line   []byte    // the unfinished last line
 }
 
 const (
@@ -26,28 +26,37 @@ const (
 	lineMax     = 500                    // characters of a line that is told
 )
 
-func newProgress(x *run) *progress { return &progress{x: x, quit: make(chan struct{})} }
+func newProgress(x *run) *progress { return &progress{x: x} }
 
 func (p *progress) start() {
 	p.mu.Lock()
-	p.begun = true
-	p.mu.Unlock()
-	p.wg.Go(func() {
-		t := time.NewTicker(heartbeat)
-		defer t.Stop()
-		for {
-			select {
-			case <-p.quit:
-				return
-			case <-t.C:
-				p.tell(p.state())
-			}
-		}
+	defer p.mu.Unlock()
+	p.arm()
+}
+
+// arm plans the next sign of life. p.mu is held.
+func (p *progress) arm() {
+	if p.ended {
+		return
+	}
+	p.wg.Add(1)
+	p.disarm = p.x.r.o.Clock.AfterFunc(heartbeat, func() {
+		defer p.wg.Done()
+		p.tell(p.state())
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.arm()
 	})
 }
 
+// stop returns when nothing more will be told but lines.
 func (p *progress) stop() {
-	close(p.quit)
+	p.mu.Lock()
+	p.ended = true
+	if p.disarm() {
+		p.wg.Done()
+	}
+	p.mu.Unlock()
 	p.wg.Wait()
 }
 
