@@ -191,6 +191,9 @@ func (r *reader) program(st *state, name string, c simple, at place) output {
 	at.redirects = nil // the carrier has them already
 	r.direct(st, &cmd, at)
 	out, carried := r.carry(st, &cmd, at)
+	if !carried {
+		r.guess(st, &cmd, at)
+	}
 	if !carried && (at.want || writes) {
 		out = r.prints(st, &cmd)
 	}

@@ -23,3 +23,12 @@ var carriers = sync.OnceValue(func() []string {
 	}
 	return slices.Sorted(maps.Keys(set))
 })
+
+// carrierSet is the same list to look a name up in.
+var carrierSet = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for _, name := range carriers() {
+		set[name] = true
+	}
+	return set
+})

@@ -292,8 +292,11 @@ func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		r.visitNode(st, c, at)
 		return nothing
-	case nil:
-		return output{} // $(< file) prints the file
+	case nil: // $(< file) prints the file
+		if at.stdin.Kind == StdinFile {
+			return r.contents(&Command{Dirs: st.dirs, Inside: at.inside}, []string{at.stdin.File.Text})
+		}
+		return output{}
 	}
 	r.note(NoteUnparsed, r.span(s, at), "a kind of statement that the analysis doesn't know")
 	return output{}
