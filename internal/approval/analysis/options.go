@@ -23,7 +23,6 @@ func parseFlag(text, short string, long []string) flag {
 	}
 	if strings.HasPrefix(text, "--") {
 		name, value, attached := strings.Cut(text[2:], "=")
-		name = whole(name, long)
 		return flag{name: name, value: value, wants: !attached && slices.Contains(long, name)}
 	}
 	f := flag{}
@@ -61,6 +60,7 @@ func whole(name string, long []string) string {
 type Grammar struct {
 	Short string
 	Long  []string
+	Brief bool // long options may be abbreviated, as getopt_long reads them
 }
 
 // Args are the parsed arguments of a command.
@@ -94,6 +94,12 @@ func (c *Command) Args(g Grammar) *Args {
 			if len(text) < 2 || text[0] != '-' {
 				operand = true
 				continue
+			}
+			if g.Brief && strings.HasPrefix(text, "--") {
+				name, value, attached := strings.Cut(text[2:], "=")
+				if text = "--" + whole(name, g.Long); attached {
+					text += "=" + value
+				}
 			}
 			f := parseFlag(text, g.Short, g.Long)
 			a.Letters += f.letters

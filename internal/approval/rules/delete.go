@@ -147,7 +147,7 @@ func passing(t analysis.Target) bool {
 
 func deleteProtected(a *Act) []Hit {
 	if a.Program == "mv" || a.Program == "gmv" {
-		args := a.Args(analysis.Grammar{Short: "St", Long: []string{"suffix", "target-directory"}})
+		args := a.Args(analysis.Grammar{Short: "St", Long: []string{"suffix", "target-directory"}, Brief: true})
 		from := args.Operands
 		if len(args.Values["t"])+len(args.Values["target-directory"]) == 0 {
 			from = from[:max(len(from)-1, 0)]

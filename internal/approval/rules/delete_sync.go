@@ -78,7 +78,7 @@ func (a *Act) syncsTo() ([]analysis.Word, bool) {
 	switch a.Program {
 	case "rsync":
 		w := writers()["rsync"]
-		args := a.Args(analysis.Grammar{Short: w.short, Long: strings.Fields(w.long)})
+		args := a.Args(analysis.Grammar{Short: w.short, Long: strings.Fields(w.long), Brief: true})
 		if !slices.ContainsFunc(args.Names, func(n string) bool { return strings.HasPrefix(n, "del") }) {
 			return nil, false // it deletes at the source only
 		}
@@ -164,7 +164,7 @@ func deleteContent(a *Act) []Hit {
 
 // truncates tells which files truncate cuts to nothing.
 func (a *Act) truncates() []Hit {
-	args := a.Args(analysis.Grammar{Short: "sr", Long: []string{"size", "reference"}})
+	args := a.Args(analysis.Grammar{Short: "sr", Long: []string{"size", "reference"}, Brief: true})
 	for _, w := range slices.Concat(args.Values["s"], args.Values["size"]) {
 		size := strings.TrimLeft(w.Text, "=<%/ ")
 		if strings.HasPrefix(size, "-") || size != "" && strings.Trim(strings.TrimRight(size, "KMGTPEB"), "0") == "" {
@@ -176,7 +176,7 @@ func (a *Act) truncates() []Hit {
 
 // nulls tells which files get the null device over them or go to it.
 func (a *Act) nulls(want func(analysis.Target) bool) []Hit {
-	args := a.Args(analysis.Grammar{Short: "Stgmo", Long: []string{"suffix", "target-directory", "group", "mode", "owner"}})
+	args := a.Args(analysis.Grammar{Short: "Stgmo", Long: []string{"suffix", "target-directory", "group", "mode", "owner"}, Brief: true})
 	n := len(args.Operands)
 	if n < 2 {
 		return nil

@@ -160,7 +160,7 @@ func (a *Act) modes() (modes []string, paths []analysis.Word) {
 		c := a.change()
 		return plainValues(c.what), c.paths
 	}
-	args := a.Args(analysis.Grammar{Short: "mgotSZ", Long: []string{"mode", "group", "owner", "suffix", "target-directory", "context"}})
+	args := a.Args(analysis.Grammar{Short: "mgotSZ", Long: []string{"mode", "group", "owner", "suffix", "target-directory", "context"}, Brief: true})
 	for _, w := range slices.Concat(args.Values["m"], args.Values["mode"]) {
 		modes = append(modes, plainValues(w)...)
 	}

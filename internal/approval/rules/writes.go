@@ -143,7 +143,7 @@ func (a *Act) written() []analysis.Word {
 	if w == nil || len(a.Words) == 0 {
 		return nil
 	}
-	args := a.Args(analysis.Grammar{Short: w.short, Long: strings.Fields(w.long)})
+	args := a.Args(analysis.Grammar{Short: w.short, Long: strings.Fields(w.long), Brief: true})
 	if w.safe != "" && args.Has(w.safe) || w.spare != "" && a.option(strings.Fields(w.spare), false) ||
 		w.only != "" && !a.option(strings.Fields(w.only), false) {
 		return nil
