@@ -5,5 +5,13 @@ import (
 	"github.com/hermes-runtime/hermes/internal/approval/rules"
 )
 
-// codeFindings judges a Python script as a whole.
-func (g *Gate) codeFindings(*Request) ([]rules.Finding, *analysis.Reading) { return nil, nil }
+// scriptLanguage is what scripts of agents are written in.
+const scriptLanguage = "python3"
+
+// codeFindings judges the text of a script as a whole: what it does by itself. The tools that it calls are judged as they are called.
+func (g *Gate) codeFindings(req *Request) ([]rules.Finding, *analysis.Reading) {
+	in := req.input()
+	in.Programs, in.Files = rules.Programs(), g.files(req)
+	reading := analysis.ReadCode(scriptLanguage, req.Command, in)
+	return g.config.Rows.apply(rules.Check(reading), reading), reading
+}

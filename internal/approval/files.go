@@ -79,17 +79,14 @@ func (m *memory) knowsFiles(session string) bool {
 // note remembers which files a request that may run writes or fetches.
 func (g *Gate) note(req *Request, reading *analysis.Reading) {
 	found := map[string]analysis.FileOrigin{}
-	add := func(dir, path string, o analysis.FileOrigin) {
-		if p := analysis.Join(dir, path); strings.HasPrefix(p, "/") && analysis.Literal(p) {
-			found[p] = o
-		}
-	}
 	for _, p := range req.Paths {
-		if !p.Delete {
-			add(req.Dir, p.Path, analysis.FileWritten)
+		if at := analysis.Join(req.Dir, p.Path); !p.Delete && strings.HasPrefix(at, "/") {
+			found[at] = analysis.FileWritten
 		}
 	}
-	written(reading, add)
+	if reading != nil {
+		reading.Made(func(path string, o analysis.FileOrigin) { found[path] = o })
+	}
 	if len(found) == 0 {
 		return
 	}
@@ -98,27 +95,6 @@ func (g *Gate) note(req *Request, reading *analysis.Reading) {
 	s := g.memory.session(req.Session)
 	for p, o := range found {
 		s.brought(p, o)
-	}
-}
-
-// written lists what the redirects of a reading write, and what its commands fetch.
-func written(reading *analysis.Reading, add func(dir, path string, o analysis.FileOrigin)) {
-	if reading == nil {
-		return
-	}
-	for i := range reading.Commands {
-		c := &reading.Commands[i]
-		if c.Contained() {
-			continue
-		}
-		for _, r := range c.Redirects {
-			if !r.Write {
-				continue
-			}
-			for _, d := range c.Dirs {
-				add(d, r.Target.Text, analysis.FileWritten)
-			}
-		}
 	}
 }
 

@@ -211,6 +211,7 @@ type Reading struct {
 	Input    Input
 	Text     string // the original
 	resolved map[string]string
+	made     map[string]file // files that the text makes
 }
 
 // Last returns the command whose exit status the whole text returns, wrappers such as env and timeout stripped; nil when a

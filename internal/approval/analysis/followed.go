@@ -15,6 +15,15 @@ type file struct {
 	known  bool
 }
 
+// Made tells of the files that the text makes, by absolute path, how each comes to be.
+func (r *Reading) Made(each func(path string, o FileOrigin)) {
+	for p, f := range r.made {
+		if strings.HasPrefix(p, "/") {
+			each(p, f.origin)
+		}
+	}
+}
+
 // fetchers bring files and text from the network.
 var fetchers = []string{"curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lynx", "w3m", "links", "ftp", "lftp", "nc", "ncat", "netcat",
 	"socat", "axel", "curlie", "telnet", "wget2", "tftp"}

@@ -91,6 +91,7 @@ func (s *Script) Read(in Input) *Reading {
 		}
 		r.note(kind, Span{min(s.errAt, len(s.text)), len(s.text)}, s.err.Error())
 	}
+	r.out.made = r.files
 	return &r.out
 }
 
