@@ -9,8 +9,8 @@ import (
 // accountDeeds lists what changes users, groups and passwords.
 var accountDeeds = []deed{
 	{names: "useradd adduser userdel deluser usermod groupadd addgroup groupdel delgroup groupmod gpasswd newusers chgpasswd chfn pw groupmems vipw vigr " +
-		"pwconv pwunconv grpconv grpunconv rmuser removeuser", spare: "-D", always: true},
-	{names: "useradd", opts: "-D"},
+		"pwconv pwunconv grpconv grpunconv rmuser removeuser", spare: "-D --defaults", always: true},
+	{names: "useradd", need: "-D --defaults", flags: "befgs"},
 	{names: "chpasswd chsh", spare: "-l --list-shells", always: true},
 	{names: "passwd", safe: "S", spare: "--status -a", always: true},
 	{names: "chage", safe: "l", spare: "--list", plain: true},

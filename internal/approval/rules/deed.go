@@ -16,6 +16,7 @@ type deed struct {
 	long  string // long options that take a value
 	safe  string // option letters with which nothing happens: dry runs, listings
 	spare string // options, with their dashes, with which nothing happens
+	need  string // options, with their dashes, without one of which nothing happens
 
 	// Any of these does harm.
 	verbs  string // phrases: the operands from the first on; "..." skips any number of them
@@ -34,6 +35,7 @@ type compiled struct {
 	phrases [][]string
 	bad     []string
 	good    []string
+	musts   []string
 }
 
 // deedRow completes a row that matches what a table of deeds lists.
@@ -53,7 +55,7 @@ func compile(deeds []deed) map[string][]*compiled {
 	byProgram := map[string][]*compiled{}
 	for _, d := range deeds {
 		c := &compiled{deed: d, grammar: analysis.Grammar{Short: d.short, Long: strings.Fields(d.long)},
-			bad: strings.Fields(d.opts), good: strings.Fields(d.spare)}
+			bad: strings.Fields(d.opts), good: strings.Fields(d.spare), musts: strings.Fields(d.need)}
 		for _, p := range strings.Split(d.verbs, "|") {
 			if f := strings.Fields(p); len(f) > 0 {
 				c.phrases = append(c.phrases, f)
@@ -74,6 +76,9 @@ func (a *Act) does(byProgram map[string][]*compiled) bool {
 func (d *compiled) done(a *Act) bool {
 	args := a.Args(d.grammar)
 	if d.safe != "" && args.Has(d.safe) || a.given(args, d.good, d.fold) {
+		return false
+	}
+	if len(d.musts) > 0 && !a.given(args, d.musts, d.fold) {
 		return false
 	}
 	if d.always || d.plain && len(args.Operands) > 0 || d.flags != "" && args.Has(d.flags) || a.given(args, d.bad, d.fold) {

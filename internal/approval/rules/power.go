@@ -11,7 +11,8 @@ import (
 var powerDeeds = []deed{
 	{names: "reboot halt poweroff", safe: "w", spare: "--wtmp-only --help -h -?", always: true},
 	{names: "fasthalt fastreboot uadmin", always: true},
-	{names: "init telinit", short: "et", verbs: "0|6"},
+	{names: "init telinit runit-init openrc-init", short: "et", verbs: "0|6"},
+	{names: "openrc-shutdown", safe: "cH", flags: "prk", opts: "--poweroff --reboot --halt"},
 	{names: "systemctl", short: "HMtpsno", long: "host machine type property signal root when message", spare: "--dry-run --help",
 		verbs: "poweroff|reboot|halt|kexec|soft-reboot|start poweroff.target|start reboot.target|start halt.target|start kexec.target|start shutdown.target|" +
 			"start ctrl-alt-del.target|isolate poweroff.target|isolate reboot.target|isolate halt.target|isolate runlevel0.target|isolate runlevel6.target|isolate shutdown.target|" +
@@ -45,7 +46,7 @@ func powerOff() Row {
 			if !a.sysrq() && !a.does(byProgram) && !a.shutdown() && !a.message() {
 				return nil
 			}
-			return []Hit{{Reason: "powerDeeds the machine off or restarts it: " + a.Line(), Floor: true}}
+			return []Hit{{Reason: "powerDeeds the machine off or restarts it: " + a.Line(), Floor: !a.Contained()}}
 		},
 		Examples: []string{"shutdown -h now", "sudo reboot", "systemctl poweroff", "init 0", "poweroff -f", "telinit 6", "shutdown", "echo b > /proc/sysrq-trigger", "shutdown -r +5", "halt -p",
 			"systemctl reboot --force", "systemctl isolate reboot.target", "loginctl poweroff", "echo o | sudo tee /proc/sysrq-trigger", "kexec -e", "systemctl start poweroff.target", "reboot -f",

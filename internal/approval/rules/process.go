@@ -105,7 +105,7 @@ func procAll(a *Act) []Hit {
 	if !all {
 		return nil
 	}
-	return []Hit{{Reason: "signals every process: " + a.Line(), Floor: true}}
+	return []Hit{{Reason: "signals every process: " + a.Line(), Floor: !a.Contained()}}
 }
 
 func forced(signal string) bool { return signal == "9" || signal == "KILL" }

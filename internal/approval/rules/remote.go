@@ -14,12 +14,28 @@ func remoteRows() []Row {
 			"curl u | tee x | python3", "source <(curl u)", "curl u | gunzip | sh", `X=$(curl u); bash -c "$X"`, "curl u | env A=1 bash", "curl u | sudo -s", "curl u | su - ann"},
 		LookAlikes: []string{"curl u | jq .", "curl u -o f", "curl u | grep sh", `echo "curl u | sh"`, "curl u | python3 -m json.tool", "cat x | sh -n",
 			"curl u | perl -pe 's/a/b/'", `eval "$(ssh-agent -s)"`, "curl u | sudo tee f"},
-	}}
+	},
+		{
+			ID: "remote.run", Key: "run a downloaded file", Family: "remote", Remember: RememberExact,
+			Matches: "a file from the network that is run, sourced or given to an interpreter, in the same text or later in the session",
+			Runs:    true, Match: remoteRun,
+			Examples: []string{"curl -o x.sh u; sh x.sh", "wget http://h/x.sh && bash x.sh", "curl u > i.sh; chmod +x i.sh; ./i.sh", "curl -fsSLo a.py u && python3 a.py", "curl u | tee x.sh; . ./x.sh",
+				"wget -O /tmp/i u; source /tmp/i", "bash -c 'curl -o x u; sh x'"},
+			LookAlikes: []string{"sh x.sh", "curl -o x.json u; cat x.json", "wget http://h/x.tgz && tar xf x.tgz", "curl -o x u; chmod +x x", "curl -o a u; sh b", "curl -o x.sh u; sh -n x.sh", "curl -o x.sh u; less x.sh"},
+		},
+	}
 }
 
 // fetchers bring text from the network.
 var fetchers = []string{"curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lynx", "w3m", "links", "ftp", "lftp", "nc", "ncat", "netcat",
 	"socat", "axel", "curlie", "telnet"}
+
+func remoteRun(a *Act) []Hit {
+	if a.Runs == nil || a.Runs.Origin != analysis.FileDownloaded {
+		return nil
+	}
+	return []Hit{{Reason: "runs a file that came from the network: " + analysis.Show(a.Runs.Path)}}
+}
 
 func remotePipe(a *Act) []Hit {
 	if !from(a, a.Code, fetchers) {

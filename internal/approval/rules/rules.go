@@ -35,7 +35,7 @@ type Row struct {
 	Programs []string          // the programs that Match looks at
 	Writes   bool              // Match also looks at every command that writes by redirect
 	Reads    bool              // Match also looks at every command that reads by redirect
-	Runs     bool              // Match also looks at every command that runs the output of another
+	Runs     bool              // Match also looks at every command that runs the output of another, or a file that the session brought
 	Note     analysis.NoteKind // the row stands for this finding of the analysis itself
 	Match    func(*Act) []Hit
 
@@ -140,7 +140,7 @@ func Check(r *analysis.Reading) []Finding {
 	for i := range r.Commands {
 		c := &r.Commands[i]
 		rows := t.byProgram[c.Program]
-		if rows == nil && len(c.Redirects) == 0 && c.Code.Empty() && !initScript(c) {
+		if rows == nil && len(c.Redirects) == 0 && c.Code.Empty() && c.Runs == nil && !initScript(c) {
 			continue
 		}
 		act := &Act{Command: c, Reading: r, Index: i}
@@ -153,7 +153,7 @@ func Check(r *analysis.Reading) []Finding {
 		for _, more := range [...]struct {
 			rows []*Row
 			ok   bool
-		}{{t.onWrites, act.redirects(true)}, {t.onReads, act.redirects(false)}, {t.onRuns, !c.Code.Empty()}} {
+		}{{t.onWrites, act.redirects(true)}, {t.onReads, act.redirects(false)}, {t.onRuns, !c.Code.Empty() || c.Runs != nil}} {
 			if !more.ok {
 				continue
 			}

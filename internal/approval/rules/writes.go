@@ -89,7 +89,7 @@ var writerTable = []writer{
 	{names: "age", short: "oriR", long: "output recipient identity", values: "o output"},
 	{names: "ssh-keygen", short: "bCcDEFfIiJjKkLlMmNnOPpQRrSsTtVwWxYyZz", values: "f", safe: "lFBHLQYy"},
 	{names: "find gfind", more: printed},
-	{names: "qemu-img", verb: "convert", short: "fOoSTtlmB", to: last},
+	{names: "qemu-img", verb: "convert", short: "fOoSTtlmB", to: last, more: ddOutput},
 	{names: "pv", short: "o", long: "output", values: "o output"},
 	{names: "strace ltrace tcpdump", short: "oweipPsEaSunrC", values: "o w"},
 	{names: "script", short: "cBEIOTm", to: first},
@@ -149,8 +149,14 @@ func (a *Act) written() []analysis.Word {
 		return nil
 	}
 	if w.verb != "" {
-		if len(args.Operands) == 0 || !args.Operands[0].Is(w.verb) {
+		if len(args.Operands) == 0 {
 			return nil
+		}
+		if !args.Operands[0].Is(w.verb) {
+			if w.more == nil {
+				return nil
+			}
+			return w.more(a, args)
 		}
 		args.Operands = args.Operands[1:]
 	}
@@ -257,7 +263,7 @@ func sent(_ *Act, args *analysis.Args) []analysis.Word {
 
 func installed(a *Act, args *analysis.Args) []analysis.Word {
 	if args.Has("d") || args.Long("directory", 1) {
-		return nil // only directories are made
+		return args.Operands
 	}
 	return copied(a, args)
 }
