@@ -4,7 +4,7 @@ package rules
 func platforms() []tool {
 	return []tool{
 		{names: "heroku", short: "ar", long: "app remote team", acts: `
-apps:destroy|apps:delete|destroy|addons:destroy|pg:backups:delete|pipelines:destroy|domains:remove|domains:clear|certs:remove|repo:reset|spaces:destroy|keys:clear|kafka:topics:destroy|pg:credentials:destroy|data:*:destroy|authorizations:destroy|clients:destroy
+destroy|*:destroy|apps:delete|pg:backups:delete|domains:remove|domains:clear|certs:remove|repo:reset|keys:clear
 apps|addons|pipelines|spaces destroy
 ps:scale|scale +@*=0`},
 		{names: "fly flyctl", short: "actr", long: "app config access-token", acts: `
@@ -19,8 +19,11 @@ blob store remove|delete`},
 		{names: "netlify ntl", acts: "sites:delete|env:unset|blobs:delete|addons:delete|functions:delete\nsites|blobs|addons delete"},
 		{names: "railway", acts: "delete|down\nvolume|environment|service|project|domain delete|remove|down"},
 		{names: "render", acts: "** delete"},
-		{names: "supabase", long: "workdir profile", acts: "projects|branches|functions|storage|orgs|sso|domains|vanity-subdomains|snippets delete|remove|rm\nstop +--no-backup\nsecrets unset\nmigration down|squash"},
-		{names: "firebase", short: "P", long: "project account token config", acts: "firestore:delete|hosting:disable|database:remove|functions:delete|hosting:channel:delete|hosting:sites:delete|firestore:databases:delete|functions:secrets:destroy|functions:secrets:prune|apphosting:backends:delete|apps:delete|dataconnect:services:delete|ext:uninstall|projects:delete|firestore:bulkdelete"},
+		{names: "supabase", long: "workdir profile",
+			acts: "projects|branches|functions|storage|orgs|sso|domains|vanity-subdomains|snippets delete|remove|rm\nstop +--no-backup\n" +
+				"secrets unset\nmigration down|squash"},
+		{names: "firebase", short: "P", long: "project account token config",
+			acts: "*:delete|*:destroy|hosting:disable|database:remove|functions:secrets:prune|ext:uninstall|firestore:bulkdelete"},
 		{names: "wrangler", short: "ce", long: "config env cwd", safe: "--dry-run", acts: `
 delete
 d1|r2|kv|queues|pages|secret|vectorize|hyperdrive|workflows|dispatch-namespace|versions|ai|pipelines|containers|tunnel|mtls-certificate ** delete|purge|delete-*
@@ -32,7 +35,8 @@ kv:namespace|kv:key|kv:bulk delete`},
 		{names: "atlas mongocli", local: "config auth plugin local schema migrate", acts: "** delete|terminate"},
 		{names: "confluent ccloud", local: "context login local plugin", acts: "** delete"},
 		{names: "surge", acts: "teardown"}, {names: "dokku", acts: "apps:destroy|*:destroy"}, {names: "gigalixir", acts: "apps:destroy|*:destroy"},
-		{names: "scalingo clever", acts: "destroy|delete"}, {names: "modal", acts: "app stop\nvolume|secret|dict|queue|environment|nfs rm|delete\nvolume|nfs rm +-r +--recursive"},
+		{names: "scalingo clever", acts: "destroy|delete"}, {names: "modal", acts: "app stop\nvolume|secret|dict|queue|environment|nfs rm|delete\n" +
+			"volume|nfs rm +-r +--recursive"},
 		{names: "eas", acts: "build:delete|branch:delete|channel:delete|update:delete|env:delete|project:delete|metadata:delete"},
 		{names: "sentry-cli", acts: "releases delete\nreleases files * delete"},
 		{names: "shopify", acts: "theme delete"},
@@ -44,10 +48,12 @@ repo deploy-key|autolink delete
 project item-delete|field-delete
 discussion delete
 api +-X=DELETE +--method=DELETE :XfFHqtp`},
-		{names: "glab", short: "R", long: "repo group", acts: "repo|project|release|issue|mr|variable|label|ci|snippet|ssh-key|deploy-key|schedule|milestone|token|securefile|cluster|runner|iteration delete|revoke|remove\napi +-X=DELETE +--method=DELETE :XfFH"},
+		{names: "glab", short: "R", long: "repo group",
+			acts: "repo|project|release|issue|mr|variable|label|ci|snippet|ssh-key|deploy-key|schedule|milestone|token|securefile|cluster|runner|iteration delete|revoke|remove\napi +-X=DELETE +--method=DELETE :XfFH"},
 		{names: "tea", acts: "repos|repo|releases|release|issues|labels|branches|milestones delete|rm"},
 		{names: "hub", acts: "delete\nrelease delete\napi +-X=DELETE +--method=DELETE :XfFH"},
-		{names: "npm", long: "prefix registry workspace loglevel cache userconfig otp tag", short: "Cw", acts: "unp* !--dry-run\nowner|team|org|access|token|dist-tag|dist-tags|hook rm|remove|destroy|revoke"},
+		{names: "npm", long: "prefix registry workspace loglevel cache userconfig otp tag", short: "Cw",
+			acts: "unp* !--dry-run\nowner|team|org|access|token|dist-tag|dist-tags|hook rm|remove|destroy|revoke"},
 		{names: "pnpm yarn bun", short: "CF", long: "dir filter cwd", acts: "unpublish !--dry-run\nnpm unpublish"},
 		{names: "jsr", acts: "unpublish|yank"},
 		{names: "cargo", acts: "yank !--undo\nowner +--remove +-r"},
@@ -58,7 +64,8 @@ api +-X=DELETE +--method=DELETE :XfFHqtp`},
 		{names: "jf jfrog", acts: "rt del|delete|delete-* !--dry-run\nrt build-discard|bdi"},
 		{names: "hf huggingface-cli", acts: "repo|repos|repo-files delete\nrepo branch|tag delete"},
 		{names: "kaggle", acts: "datasets|kernels|models delete"},
-		{names: "skopeo crane gcrane", acts: "delete"}, {names: "regctl", acts: "tag|image|repo|blob|manifest delete|rm"}, {names: "oras", acts: "manifest|blob delete"},
+		{names: "skopeo crane gcrane", acts: "delete"}, {names: "regctl", acts: "tag|image|repo|blob|manifest delete|rm"}, {names: "oras",
+			acts: "manifest|blob delete"},
 		{names: "hub-tool", acts: "repo|tag rm"},
 	}
 }

@@ -53,25 +53,36 @@ func containerRemove() Row {
 	return verbRow(Row{
 		ID: "container.remove", Key: "remove containers, volumes or images", Family: "container", Remember: RememberAll,
 		Matches: "removal of containers, images, volumes or local clusters and machines by force, in bulk or with their data; pruning; resetting an engine",
-		Examples: []string{"docker rm -f web", "docker rm $(docker ps -aq)", "docker ps -aq | xargs docker rm", "docker rmi -f img", "docker volume rm data", "docker system prune -af --volumes",
-			"docker system prune", "docker --context prod volume prune -f", "docker compose down -v", "docker compose -f x.yml -p app down --volumes", "docker-compose down --rmi all",
-			"docker compose rm -fsv", "podman system reset --force", "docker swarm leave --force", "docker stack rm app", "docker builder prune -a", "kind delete cluster",
-			"minikube delete --all", "crictl rmi --prune", "docker container rm --force a", "podman rm -af", "lxc delete -f c1", "docker -H tcp://h:2375 image prune -a"},
-		LookAlikes: []string{"docker rm web", "docker stop web", "docker kill web", "docker ps -a", "docker run --rm -it alpine ls", "docker compose down", "docker compose up -d",
-			"docker compose run --rm app rm -f x.txt", "docker rmi old:1", "docker volume ls", "docker system df", "docker image ls -f dangling=true", "docker volume inspect data",
-			"docker build -f prune .", "docker compose -f rm.yml ps", "docker volume create rm", "docker exec web rm -f /app/x", "docker system prune --help", "docker logs -f rm",
+		Examples: []string{"docker rm -f web", "docker rm $(docker ps -aq)", "docker ps -aq | xargs docker rm", "docker rmi -f img",
+			"docker volume rm data", "docker system prune -af --volumes",
+			"docker system prune", "docker --context prod volume prune -f", "docker compose down -v",
+			"docker compose -f x.yml -p app down --volumes", "docker-compose down --rmi all",
+			"docker compose rm -fsv", "podman system reset --force", "docker swarm leave --force", "docker stack rm app",
+			"docker builder prune -a", "kind delete cluster",
+			"minikube delete --all", "crictl rmi --prune", "docker container rm --force a", "podman rm -af", "lxc delete -f c1",
+			"docker -H tcp://h:2375 image prune -a"},
+		LookAlikes: []string{"docker rm web", "docker stop web", "docker kill web", "docker ps -a", "docker run --rm -it alpine ls",
+			"docker compose down", "docker compose up -d",
+			"docker compose run --rm app rm -f x.txt", "docker rmi old:1", "docker volume ls", "docker system df",
+			"docker image ls -f dangling=true", "docker volume inspect data",
+			"docker build -f prune .", "docker compose -f rm.yml ps", "docker volume create rm", "docker exec web rm -f /app/x",
+			"docker system prune --help", "docker logs -f rm",
 			"docker compose down --dry-run -v", "kind get clusters", "minikube status"},
 	}, "removes containers, images, volumes or their engine's data", []tool{
-		{names: engines, short: "HcDlfpn", long: dockerLong, acts: engineActs},
+		{names: engines, short: "Hclfpn", long: dockerLong, acts: engineActs},
 		{names: "docker-compose podman-compose", short: "fpHc", long: dockerLong, acts: composeActs},
 		{names: "buildah", acts: "rm +-a +--all +@bulk\nrmi +-a +--all +-f +--force +-p +--prune +@bulk\nprune"},
-		{names: "ctr", short: "na", long: "namespace address", acts: "containers|container|c|images|image|i|snapshots|snapshot|tasks|task|t|content|namespaces|namespace|ns rm|remove|del|delete\nimages|image|content prune"},
-		{names: "crictl", short: "ri", long: "runtime-endpoint image-endpoint config timeout", acts: "rm +-f +--force +-a +--all\nrmp +-f +--force +-a +--all\nrmi +-a +--all +-q +--prune"},
+		{names: "ctr", short: "na", long: "namespace address",
+			acts: "containers|container|c|images|image|i|snapshots|snapshot|tasks|task|t|content|namespaces|namespace|ns rm|remove|del|delete\n" +
+				"images|image|content prune"},
+		{names: "crictl", short: "ri", long: "runtime-endpoint image-endpoint config timeout", acts: "rm +-f +--force +-a +--all\n" +
+			"rmp +-f +--force +-a +--all\nrmi +-a +--all +-q +--prune"},
 		{names: "minikube", short: "p", long: "profile", acts: "delete"},
 		{names: "kind", acts: "delete cluster|clusters"},
 		{names: "k3d", acts: "cluster|node|registry delete|del|rm"},
 		{names: "colima lima limactl", short: "p", long: "profile tty", acts: "delete|remove|rm\nfactory-reset\nprune\ndisk delete"},
-		{names: "lxc incus", long: "project", acts: "delete|rm\nimage|network|profile|project|cluster|snapshot delete|rm|remove\nstorage delete|rm\nstorage volume delete|rm\nrebuild"},
+		{names: "lxc incus", long: "project", acts: "delete|rm\nimage|network|profile|project|cluster|snapshot delete|rm|remove\n" +
+			"storage delete|rm\nstorage volume delete|rm\nrebuild"},
 		{names: "lxc-destroy docker-machine-destroy", acts: "+@*"},
 		{names: "docker-machine", acts: "rm"},
 		{names: "machinectl", acts: "remove|clean|terminate"},
@@ -89,17 +100,26 @@ func containerEscape() Row {
 	r := Row{
 		ID: "container.escape", Key: "container with host access", Family: "container", Remember: RememberExact, Leaves: true,
 		Matches: "a container that gets the host's privileges, namespaces, root, system directories, engine socket or disks; entering the host's namespaces",
-		Examples: []string{"docker run --privileged alpine", "docker run -v /:/host alpine chroot /host", "docker run --pid=host alpine", "docker run --net host alpine",
-			"docker run -v /var/run/docker.sock:/var/run/docker.sock cli", "docker run --mount type=bind,source=/,target=/h alpine", "docker run --cap-add SYS_ADMIN x",
-			"docker run --cap-add=ALL x", "docker run --security-opt seccomp=unconfined x", "docker run --device /dev/sda x", "podman run -itv /:/mnt x", "docker create --privileged x",
-			"docker container run --userns=host x", "docker compose run -v /:/h app sh", "nsenter -t 1 -m -u -i -n -p sh", "nsenter --target 1 --all", "docker exec --privileged web sh",
+		Examples: []string{"docker run --privileged alpine", "docker run -v /:/host alpine chroot /host", "docker run --pid=host alpine",
+			"docker run --net host alpine",
+			"docker run -v /var/run/docker.sock:/var/run/docker.sock cli", "docker run --mount type=bind,source=/,target=/h alpine",
+			"docker run --cap-add SYS_ADMIN x",
+			"docker run --cap-add=ALL x", "docker run --security-opt seccomp=unconfined x", "docker run --device /dev/sda x",
+			"podman run -itv /:/mnt x", "docker create --privileged x",
+			"docker container run --userns=host x", "docker compose run -v /:/h app sh", "nsenter -t 1 -m -u -i -n -p sh",
+			"nsenter --target 1 --all", "docker exec --privileged web sh",
 			"kubectl debug node/n1 -it --image=busybox", "docker -H unix:///run/docker.sock run -dit --ipc=host x", "chroot /host sh"},
-		LookAlikes: []string{"docker run -v /data/app:/app x", "docker run -v \"$PWD\":/w -w /w node npm test", "docker run -p 80:80 nginx", "docker run alpine echo --privileged",
-			"docker run --privileged=false x", "docker run -v data:/var/lib/postgresql postgres", "docker run --network app x", "docker run --cap-drop ALL x", "docker run --device /dev/dri x",
-			"docker run -v /etc/localtime:/etc/localtime:ro x", "docker ps --format '{{.Mounts}}'", "docker build --network host .", "docker run --pid=container:web x",
-			"docker run -e ARGS=--privileged x", "docker inspect --privileged", "nsenter -t 4242 -n ip a", "docker run --security-opt no-new-privileges x", "docker run --cap-add NET_BIND_SERVICE x",
+		LookAlikes: []string{"docker run -v /data/app:/app x", "docker run -v \"$PWD\":/w -w /w node npm test", "docker run -p 80:80 nginx",
+			"docker run alpine echo --privileged",
+			"docker run --privileged=false x", "docker run -v data:/var/lib/postgresql postgres", "docker run --network app x",
+			"docker run --cap-drop ALL x", "docker run --device /dev/dri x",
+			"docker run -v /etc/localtime:/etc/localtime:ro x", "docker ps --format '{{.Mounts}}'", "docker build --network host .",
+			"docker run --pid=container:web x",
+			"docker run -e ARGS=--privileged x", "docker inspect --privileged", "nsenter -t 4242 -n ip a",
+			"docker run --security-opt no-new-privileges x", "docker run --cap-add NET_BIND_SERVICE x",
 			"docker compose run app --privileged"},
-		Programs: append(strings.Fields(engines), "docker-compose", "podman-compose", "nsenter", "chroot", "kubectl", "oc", "ctr", "lxc", "incus", "systemd-nspawn"),
+		Programs: append(strings.Fields(engines), "docker-compose", "podman-compose", "nsenter", "chroot", "kubectl", "oc", "ctr", "lxc", "incus",
+			"systemd-nspawn"),
 	}
 	r.Match = func(a *Act) []Hit {
 		reason, targets := escapes(a)
@@ -112,8 +132,10 @@ func containerEscape() Row {
 }
 
 // switches are the options of run and create without a value; all others take one.
-var switches = []string{"detach", "interactive", "tty", "rm", "init", "privileged", "publish-all", "read-only", "no-healthcheck", "oom-kill-disable", "sig-proxy",
-	"disable-content-trust", "quiet", "help", "no-hosts", "replace", "tls-verify", "env-host", "http-proxy", "no-hostname", "use-aliases", "build", "no-deps", "remove-orphans",
+var switches = []string{"detach", "interactive", "tty", "rm", "init", "privileged", "publish-all", "read-only", "no-healthcheck",
+	"oom-kill-disable", "sig-proxy",
+	"disable-content-trust", "quiet", "help", "no-hosts", "replace", "tls-verify", "env-host", "http-proxy", "no-hostname", "use-aliases",
+	"build", "no-deps", "remove-orphans",
 	"service-ports", "no-tty", "passwd", "rmi", "net-host", "null-io", "with-ns", "no-pivot"}
 
 func escapes(a *Act) (reason string, targets []analysis.Target) {
@@ -122,7 +144,8 @@ func escapes(a *Act) (reason string, targets []analysis.Target) {
 		return entersHost(a), nil
 	case "chroot":
 		ops := a.Args(analysis.Grammar{Long: []string{"userspec", "groups"}}).Operands
-		if len(ops) > 0 && slices.Contains([]string{"/host", "/hostfs", "/rootfs", "/host-root", "/mnt/host", "/mnt/root", "/proc/1/root", "/hostroot"}, strings.TrimRight(ops[0].Text, "/")) {
+		if len(ops) > 0 && slices.Contains([]string{"/host", "/hostfs", "/rootfs", "/host-root", "/mnt/host", "/mnt/root", "/proc/1/root",
+			"/hostroot"}, strings.TrimRight(ops[0].Text, "/")) {
 			return "the host's root " + ops[0].Text, nil
 		}
 		return "", nil
@@ -166,7 +189,8 @@ func engineRun(a *Act) []analysis.Word {
 
 // runTool finds the verbs; exec, create and update are looked for by name, so that they don't count as harmless.
 var runTool = func() func() *program {
-	p := tool{short: "HclfpnaD", long: dockerLong, acts: "container|compose|c|containers|pod run|create|exec\nservice create|update\nrun|create|exec"}.compile()
+	p := tool{short: "Hclfpna", long: dockerLong, acts: "container|compose|c|containers|pod run|create|exec\nservice create|update\n" +
+		"run|create|exec"}.compile()
 	return func() *program { return p }
 }()
 
@@ -234,7 +258,7 @@ func optionEscapes(a *Act, name string, w analysis.Word) (string, []analysis.Tar
 		return mountEscapes(a, source, text, strings.HasSuffix(rest, ":ro") || strings.Contains(rest, ":ro,"))
 	case "mount":
 		source, only := "", false
-		for part := range strings.SplitSeq(text, ",") {
+		for part := range strings.SplitSeq(strings.ReplaceAll(text, `"`, ""), ",") {
 			key, value, _ := strings.Cut(part, "=")
 			switch key {
 			case "source", "src":
@@ -261,7 +285,8 @@ func rawDevice(path string) bool {
 	if !ok {
 		return false
 	}
-	for _, p := range []string{"", "/", "/sd?*", "/hd?*", "/vd?*", "/xvd*", "/nvme*", "/mmcblk*", "/dm-*", "/mapper/*", "/md?*", "/disk/*", "/disk*", "/rdisk*", "/loop*", "/mem", "/kmem", "/port"} {
+	for _, p := range []string{"", "/", "/sd?*", "/hd?*", "/vd?*", "/xvd*", "/nvme*", "/mmcblk*", "/dm-*", "/mapper/*", "/md?*", "/disk/*",
+		"/disk*", "/rdisk*", "/loop*", "/mem", "/kmem", "/port"} {
 		if like(p, name) {
 			return true
 		}
@@ -270,8 +295,10 @@ func rawDevice(path string) bool {
 }
 
 // hostPlaces are directories that give the host away when a container may write there.
-var hostPlaces = []string{"/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/var", "/var/run", "/run", "/var/lib", "/var/lib/docker",
-	"/var/lib/kubelet", "/var/lib/containerd", "/home", "/Users", "/private", "/usr/bin", "/usr/local/bin", "/etc/cron.d", "/etc/systemd", "/etc/systemd/system", "/etc/kubernetes",
+var hostPlaces = []string{"/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/var", "/var/run",
+	"/run", "/var/lib", "/var/lib/docker",
+	"/var/lib/kubelet", "/var/lib/containerd", "/home", "/Users", "/private", "/usr/bin", "/usr/local/bin", "/etc/cron.d", "/etc/systemd",
+	"/etc/systemd/system", "/etc/kubernetes",
 	"/root/.ssh", "/var/spool/cron", "/proc/sys", "/sys/fs/cgroup"}
 
 func mountEscapes(a *Act, source, text string, readOnly bool) (string, []analysis.Target) {
@@ -279,7 +306,8 @@ func mountEscapes(a *Act, source, text string, readOnly bool) (string, []analysi
 		return "", nil // a volume's name
 	}
 	for _, t := range a.Reading.Targets(a.Command, analysis.Word{Text: source}) {
-		socket := strings.HasSuffix(t.Path, ".sock") && slices.ContainsFunc([]string{"docker", "containerd", "podman", "crio", "dockershim", "cri-dockerd"}, func(s string) bool { return strings.Contains(t.Path, s) })
+		socket := strings.HasSuffix(t.Path, ".sock") && slices.ContainsFunc([]string{"docker", "containerd", "podman", "crio", "dockershim",
+			"cri-dockerd"}, func(s string) bool { return strings.Contains(t.Path, s) })
 		root := t.Class == analysis.ClassRoot || t.Path == "/proc/1/root"
 		host := !readOnly && (slices.Contains(hostPlaces, t.Path) || t.Class == analysis.ClassHomeRoot) || rawDevice(t.Path)
 		if socket || root || host {
@@ -293,7 +321,8 @@ func mountEscapes(a *Act, source, text string, readOnly bool) (string, []analysi
 func entersHost(a *Act) string {
 	for i, w := range a.Words[1:] {
 		text := w.Text
-		if text == "-t1" || text == "--target=1" || (text == "-t" || text == "--target") && i+2 < len(a.Words) && a.Words[i+2].Is("1") || strings.Contains(text, "/proc/1/ns") {
+		if text == "-t1" || text == "--target=1" || (text == "-t" || text == "--target") && i+2 < len(a.Words) && a.Words[i+2].Is("1") ||
+			strings.Contains(text, "/proc/1/ns") {
 			return "the namespaces of process 1"
 		}
 		if len(text) > 1 && text[0] == '-' && text[1] != '-' && strings.HasSuffix(text, "t") && i+2 < len(a.Words) && a.Words[i+2].Is("1") {

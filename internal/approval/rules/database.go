@@ -30,21 +30,35 @@ func databaseRows() []Row {
 	r := verbRow(Row{
 		ID: "sql.admin", Key: "database destroyed by its tools", Family: "sql", Remember: RememberAll, Leaves: true,
 		Matches: "tools that drop, flush or reset databases, key-value and document stores, indexes, queues and topics; framework commands that rebuild a database from nothing",
-		Examples: []string{"dropdb app", "dropdb -h db -U postgres --if-exists app", "mysqladmin -u root -psecret drop app", "redis-cli FLUSHALL", "redis-cli -h r -p 6380 -n 2 flushdb async",
-			"echo FLUSHALL | redis-cli", "redis-cli <<EOF\nAUTH x\nFLUSHDB\nEOF", "mongosh app --eval 'db.dropDatabase()'", `mongo --quiet --eval "db.users.deleteMany({})"`, "echo 'db.users.drop()' | mongosh app",
-			"rails db:drop", "bin/rails db:reset", "rake db:drop", "python manage.py flush --noinput", "./manage.py reset_db", "php artisan migrate:fresh --seed", "node_modules/.bin/prisma migrate reset --force",
-			"prisma db push --force-reset", "alembic downgrade base", "flyway clean", "mix ecto.drop", "dotnet ef database drop -f", "wp db reset --yes", "drush sql-drop -y", "kafka-topics --delete --topic x --bootstrap-server b:9092",
-			"kafka-topics.sh --bootstrap-server b:9092 --topic x --delete", "rabbitmqctl reset", "rabbitmqadmin purge queue name=q", "celery -A app purge -f", "curl -XDELETE localhost:9200/logs", "curl -X DELETE http://es:9200/_all",
-			"echo flush_all | nc localhost 11211", "etcdctl del --prefix /app", "redis-cli --scan --pattern 'x*' | xargs redis-cli del", "redis-cli keys 'a*' | xargs -n 50 redis-cli -n 1 DEL", "influx bucket delete -n b",
-			"nats stream purge S -f", "heroku pg:reset DATABASE", "supabase db reset", "consul kv delete -recurse app/", "rails runner 'User.delete_all'", "mongorestore --drop dump/", "php bin/console doctrine:database:drop --force", "redis-cli --raw -a pw FlushAll"},
-		LookAlikes: []string{"createdb app", "dropdb --help", "mysqladmin status", "redis-cli GET flushall", "redis-cli -h flushall ping", "redis-cli help flushall", "redis-cli DEL session:1", "echo FLUSHALL",
-			"echo FLUSHALL | redis-cli -x SET note", "mongosh --eval 'db.users.find()'", `mongosh --eval 'print("db.dropDatabase()")'`, "mongosh --eval 'db.users.deleteMany({a: 1})'", "rails db:migrate", "rails db:test:prepare",
-			"RAILS_ENV=test bin/rails db:schema:load", "python manage.py migrate", "python manage.py sqlflush", "python manage.py migrate app 0002", "php artisan migrate", "php artisan db:seed", "prisma migrate deploy",
-			"prisma generate", "alembic upgrade head", "alembic downgrade -1", "flyway info", "mix ecto.migrate", "dotnet ef database update", "wp db export", "kafka-topics --list", "rabbitmqctl list_queues",
-			"celery -A app worker", "curl -X DELETE http://localhost:3000/users/1", "curl localhost:9200/_cat/indices", "curl -XPUT localhost:9200/x", "etcdctl get x", "grep -r dropDatabase .", "git commit -m 'redis-cli FLUSHALL'",
+		Examples: []string{"dropdb app", "dropdb -h db -U postgres --if-exists app", "mysqladmin -u root -psecret drop app", "redis-cli FLUSHALL",
+			"redis-cli -h r -p 6380 -n 2 flushdb async",
+			"echo FLUSHALL | redis-cli", "redis-cli <<EOF\nAUTH x\nFLUSHDB\nEOF", "mongosh app --eval 'db.dropDatabase()'",
+			`mongo --quiet --eval "db.users.deleteMany({})"`, "echo 'db.users.drop()' | mongosh app",
+			"rails db:drop", "bin/rails db:reset", "rake db:drop", "python manage.py flush --noinput", "./manage.py reset_db",
+			"php artisan migrate:fresh --seed", "node_modules/.bin/prisma migrate reset --force",
+			"prisma db push --force-reset", "alembic downgrade base", "flyway clean", "mix ecto.drop", "dotnet ef database drop -f",
+			"wp db reset --yes", "drush sql-drop -y", "kafka-topics --delete --topic x --bootstrap-server b:9092",
+			"kafka-topics.sh --bootstrap-server b:9092 --topic x --delete", "rabbitmqctl reset", "rabbitmqadmin purge queue name=q",
+			"celery -A app purge -f", "curl -XDELETE localhost:9200/logs", "curl -X DELETE http://es:9200/_all",
+			"echo flush_all | nc localhost 11211", "etcdctl del --prefix /app", "redis-cli --scan --pattern 'x*' | xargs redis-cli del",
+			"redis-cli keys 'a*' | xargs -n 50 redis-cli -n 1 DEL", "influx bucket delete -n b",
+			"nats stream purge S -f", "heroku pg:reset DATABASE", "supabase db reset", "consul kv delete -recurse app/",
+			"rails runner 'User.delete_all'", "mongorestore --drop dump/", "php bin/console doctrine:database:drop --force",
+			"redis-cli --raw -a pw FlushAll"},
+		LookAlikes: []string{"createdb app", "dropdb --help", "mysqladmin status", "redis-cli GET flushall", "redis-cli -h flushall ping",
+			"redis-cli help flushall", "redis-cli DEL session:1", "echo FLUSHALL",
+			"echo FLUSHALL | redis-cli -x SET note", "mongosh --eval 'db.users.find()'", `mongosh --eval 'print("db.dropDatabase()")'`,
+			"mongosh --eval 'db.users.deleteMany({a: 1})'", "rails db:migrate", "rails db:test:prepare",
+			"RAILS_ENV=test bin/rails db:schema:load", "python manage.py migrate", "python manage.py sqlflush",
+			"python manage.py migrate app 0002", "php artisan migrate", "php artisan db:seed", "prisma migrate deploy",
+			"prisma generate", "alembic upgrade head", "alembic downgrade -1", "flyway info", "mix ecto.migrate", "dotnet ef database update",
+			"wp db export", "kafka-topics --list", "rabbitmqctl list_queues",
+			"celery -A app worker", "curl -X DELETE http://localhost:3000/users/1", "curl localhost:9200/_cat/indices",
+			"curl -XPUT localhost:9200/x", "etcdctl get x", "grep -r dropDatabase .", "git commit -m 'redis-cli FLUSHALL'",
 			"pg_dump --clean app", "mongodump --db app", "influx query 'x'", "rake test", "npx knex migrate:latest"},
 	}, "destroys a database's content", databaseTools(), databaseMore, slices.Concat(redisPrograms, mongoPrograms, requestPrograms, socketPrograms,
 		[]string{"cypher-shell", "neo4j-shell", "python", "php", "ruby", "node", "bash", "sh"})...)
+	r.Writes = true // a flush may go to a port by redirect
 	match := r.Match
 	r.Match = func(a *Act) []Hit {
 		if slices.ContainsFunc(a.Assigns, isTestEnv) {
@@ -63,14 +77,17 @@ func isTestEnv(s analysis.Assign) bool {
 
 func databaseTools() []tool {
 	return []tool{
-		{names: "dropdb dropuser", short: "hpUO", long: "host port username maintenance-db", safe: "-? -V --version", acts: "+@* +-i +-f +-e +--force"},
+		{names: "dropdb dropuser", short: "hpUO", long: "host port username maintenance-db", safe: "-? -V --version",
+			acts: "+@* +-i +-f +-e +--force"},
 		{names: "pg_dropcluster", acts: "+@*"}, {names: "pg_resetwal", safe: "-n --dry-run", short: "lxocemu", acts: "+@* +-f +-D"},
-		{names: "pg_restore", short: "hpUdfjFILnNPStT", long: "dbname host port username file jobs format schema table", acts: "+-c +--clean !-l !--list !--file=- !-f !--file"},
+		{names: "pg_restore", short: "hpUdfjFILnNPStT", long: "dbname host port username file jobs format schema table",
+			acts: "+-c +--clean !-l !--list !--file=- !-f !--file"},
 		{names: "mysqladmin mariadb-admin", short: "uhPSi", long: "user host port socket defaults-file password", acts: "drop"},
 		{names: "mongorestore", acts: "+--drop !--dryRun"},
 		{names: "mongoimport", acts: "+--drop"},
 		{names: "memcflush memflush memcrm", acts: "+@* +--servers"},
-		{names: "rails rake bin/rails sail padrino thor", short: "fegjIRr", long: "rakefile", safe: "-T -D -n -P --dry-run --tasks -N --describe", acts: railsActs + "\nartisan " + artisanActs},
+		{names: "rails rake bin/rails sail padrino thor", short: "fegjIRr", long: "rakefile", safe: "-T -D -n -P --dry-run --tasks -N --describe",
+			acts: railsActs + "\nartisan " + artisanActs},
 		{names: "manage.py django django-admin django-admin.py", long: "settings pythonpath verbosity database", short: "v", acts: djangoActs},
 		{names: "artisan", acts: artisanActs},
 		{names: "console", acts: symfonyActs},
@@ -90,9 +107,11 @@ func databaseTools() []tool {
 		{names: "piccolo", acts: "migrations backwards +@all +@1"},
 		{names: "flyway", acts: "clean"},
 		{names: "liquibase", acts: "drop-all|dropAll"},
-		{names: "gradle gradlew mvn mvnw", short: "DPplf", long: "project-dir build-file", safe: "-m --dry-run", acts: "flywayClean|flyway:clean|liquibase:dropAll|dropAll|hibernate:drop"},
+		{names: "gradle gradlew mvn mvnw", short: "DPplf", long: "project-dir build-file", safe: "-m --dry-run",
+			acts: "flywayClean|flyway:clean|liquibase:dropAll|dropAll|hibernate:drop"},
 		{names: "mix", acts: "ecto.drop|ecto.reset\necto.rollback +--all\ndo +@ecto.drop*"},
-		{names: "dotnet", acts: "ef|dotnet-ef database drop !--dry-run\nef database update +@0"}, {names: "dotnet-ef", acts: "database drop !--dry-run\ndatabase update +@0"},
+		{names: "dotnet", acts: "ef|dotnet-ef database drop !--dry-run\nef database update +@0"}, {names: "dotnet-ef",
+			acts: "database drop !--dry-run\ndatabase update +@0"},
 		{names: "hasura", acts: "metadata clear\nmigrate apply +--down=all +--all-databases=down"},
 		{names: "drush", short: "rl", long: "root uri", acts: drushActs},
 		{names: "wp wp-cli wp-cli.phar", long: "path url user ssh", acts: "db reset|drop|clean\nsite empty|delete"},
@@ -115,12 +134,14 @@ func databaseTools() []tool {
 		{names: "zkCli.sh zkcli zookeepercli", short: "s", long: "server servers", acts: "** deleteall|rmr|delete|rm"},
 		{names: "nodetool", short: "hpu", long: "host port", acts: "decommission|removenode|assassinate|clearsnapshot"},
 		{names: "couchbase-cli", acts: "bucket-delete|bucket-flush|server-eject"},
-		{names: "kafka-topics kafka-topics.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh", acts: "+--delete +--offset-json-file +--delete-offsets"},
+		{names: "kafka-topics kafka-topics.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh",
+			acts: "+--delete +--offset-json-file +--delete-offsets"},
 		{names: "rpk kcat kaf kafkactl", acts: "topic|group delete\ntopic trim-prefix\ndelete *"},
 		{names: "rabbitmqctl", short: "npt", long: "node vhost timeout", acts: "reset|force_reset|delete_*|purge_queue|clear_*|forget_cluster_node"},
 		{names: "rabbitmqadmin", short: "HPuVcN", long: "host port username password vhost", acts: "purge|delete"},
 		{names: "celery", short: "Ab", long: "app broker", acts: "purge\namqp queue.purge|queue.delete\ncontrol shutdown"},
-		{names: "nats", short: "s", long: "server creds context", acts: "stream|str rm|purge|delete|del\nkv|object rm|del|purge|delete\nconsumer|con rm|delete"},
+		{names: "nats", short: "s", long: "server creds context", acts: "stream|str rm|purge|delete|del\nkv|object rm|del|purge|delete\n" +
+			"consumer|con rm|delete"},
 		{names: "pulsar-admin", long: "admin-url", acts: "** delete|terminate|delete-*|clear-backlog"},
 		{names: "solr", acts: "delete"}, {names: "curator_cli", long: "host port", acts: "delete-indices|delete_indices !--dry-run"},
 		{names: "neo4j-admin", acts: "** drop|delete"}, {names: "asadm asinfo", acts: "** truncate"},
@@ -145,6 +166,8 @@ func databaseMore(a *Act) []Hit {
 		hit = storeRequest(a)
 	case slices.Contains(socketPrograms, a.Program):
 		hit = socketFlushes(a)
+	case slices.ContainsFunc(a.Redirects, toStorePort):
+		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return flushLine.MatchString(w.Text) })
 	case a.Program == "cypher-shell" || a.Program == "neo4j-shell":
 		hit = slices.ContainsFunc(append(texts(a.Words[1:]), a.Stdin.Text), cypherDeletes.MatchString)
 	}
@@ -155,11 +178,13 @@ func databaseMore(a *Act) []Hit {
 }
 
 // consoles are the verbs with which frameworks run code that stands in the command or comes from standard input.
-var consoles = map[string][]string{"rails": {"runner", "r", "console", "c"}, "manage.py": {"shell", "shell_plus"}, "django": {"shell"}, "django-admin": {"shell"},
-	"artisan": {"tinker"}, "flask": {"shell"}}
+var consoles = map[string][]string{"rails": {"runner", "r", "console", "c"}, "manage.py": {"shell", "shell_plus"}, "django": {"shell"},
+	"django-admin": {"shell"},
+	"artisan":      {"tinker"}, "flask": {"shell"}}
 
 // emptiesTables is code of such a framework that deletes every record of a model, or a table.
-var emptiesTables = regexp.MustCompile(`\.(delete_all|destroy_all|drop_all|drop_table|truncate_tables)\b|\.objects\.(all\(\)\.)?delete\(|(::|->)(truncate|drop|dropIfExists|dropAllTables)\(|_raw_delete\(`)
+var emptiesTables = regexp.MustCompile(`\.(delete_all|destroy_all|drop_all|drop_table|truncate_tables|_raw_delete)\b|` +
+	`\.objects\.(all\(\)\.)?delete\(|(::|->)(truncate|drop|dropIfExists|dropAllTables)\(`)
 
 func consoleDestroys(a *Act) bool {
 	name, words := scriptOf(a)
@@ -183,8 +208,10 @@ func texts(words []analysis.Word) []string {
 }
 
 // redisGrammar has the options of redis-cli that take a value.
-var redisGrammar = analysis.Grammar{Short: "hpsaunrdDXi", Long: []string{"user", "pass", "askpass", "sni", "cacert", "cert", "key", "pattern", "count", "quoted-pattern", "cluster", "eval",
-	"ldb-host", "show-pushes", "tls-ciphers", "rdb", "functions-rdb", "pipe-timeout", "memkeys-samples", "top", "intrinsic-latency", "host", "port", "uri"}}
+var redisGrammar = analysis.Grammar{Short: "hpsaunrdDXi", Long: []string{"user", "pass", "askpass", "sni", "cacert", "cert", "key", "pattern",
+	"count", "quoted-pattern", "cluster", "eval",
+	"ldb-host", "show-pushes", "tls-ciphers", "rdb", "functions-rdb", "pipe-timeout", "memkeys-samples", "top", "intrinsic-latency", "host",
+	"port", "uri"}}
 
 func redisFlushes(a *Act) bool {
 	args := a.Args(redisGrammar)
@@ -262,9 +289,11 @@ func storeRequest(a *Act) bool {
 				next = a.Words[i+2].Text
 			}
 			switch {
-			case text == "-XDELETE", text == "--request=DELETE", text == "--method=DELETE", text == "DELETE" && (a.Program != "curl" && a.Program != "wget"),
+			case text == "-XDELETE", text == "--request=DELETE", text == "--method=DELETE", text == "DELETE" && (a.Program != "curl" &&
+				a.Program != "wget"),
 				(text == "-X" || text == "--request" || text == "--method") && strings.EqualFold(next, "delete"),
-				len(text) > 2 && text[0] == '-' && text[1] != '-' && (strings.HasSuffix(text, "XDELETE") || strings.HasSuffix(text, "X") && next == "DELETE"):
+				len(text) > 2 && text[0] == '-' && text[1] != '-' && (strings.HasSuffix(text, "XDELETE") || strings.HasSuffix(text, "X") &&
+					next == "DELETE"):
 				deletes = true
 			case storePort.MatchString(text) && !strings.HasPrefix(text, "{"):
 				store = true
@@ -277,8 +306,14 @@ func storeRequest(a *Act) bool {
 
 // socketFlushes finds flush commands that are sent to a store's port by hand.
 func socketFlushes(a *Act) bool {
-	return slices.ContainsFunc(strings.Split(a.Stdin.Text, "\n"), func(line string) bool {
-		fields := strings.Fields(strings.ToLower(strings.Trim(line, "\r ")))
-		return len(fields) > 0 && slices.Contains([]string{"flush_all", "flushall", "flushdb"}, fields[0])
-	})
+	return flushLine.MatchString(a.Stdin.Text)
+}
+
+// flushLine is a line that empties a store which is spoken to in lines.
+var flushLine = regexp.MustCompile(`(?im)^\s*(flush_all|flushall|flushdb)\b`)
+
+// toStorePort tells whether a redirect goes to the port of such a store.
+func toStorePort(r analysis.Redirect) bool {
+	return r.Write && strings.HasPrefix(r.Target.Text, "/dev/tcp/") && (strings.HasSuffix(r.Target.Text, "/11211") ||
+		strings.HasSuffix(r.Target.Text, "/6379"))
 }

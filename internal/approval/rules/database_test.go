@@ -152,6 +152,8 @@ http DELETE h:9200/x
 echo flush_all | nc h 11211
 printf 'flush_all\r\nquit\r\n' | nc -q1 h 11211
 nc h 6379 <<< FLUSHALL
+echo flush_all > /dev/tcp/127.0.0.1/11211
+printf "FLUSHALL\\r\\n" > /dev/tcp/h/6379
 cypher-shell 'MATCH (n) DETACH DELETE n'
 couchbase-cli bucket-flush -c h --bucket x
 nodetool decommission
@@ -308,6 +310,8 @@ curl -X DELETE https://api.github.com/x
 http GET h:9200/x
 echo stats | nc h 11211
 echo hello | nc h 6379
+echo stats > /dev/tcp/h/11211
+echo FLUSHALL > notes.txt
 cypher-shell 'MATCH (n) RETURN n'
 nodetool status
 echo 'redis-cli flushall'

@@ -24,11 +24,14 @@ func gitForce() Row {
 	return verbRow(Row{
 		ID: "git.force", Key: "git force push", Family: "git", Remember: RememberAll, Leaves: true,
 		Matches: "a push that overwrites or removes what the other side has: force options, forced refspecs, mirror, prune, deletion of refs",
-		Examples: []string{"git push -f", "git push --force origin main", "git push origin +main", "git push --force-with-lease", "git push --mirror backup",
-			"git push origin --delete old", "git push origin :old", "git -C sub push -uf origin main", "git push -d origin v1", "git push --prune origin 'refs/heads/*'",
+		Examples: []string{"git push -f", "git push --force origin main", "git push origin +main", "git push --force-with-lease",
+			"git push --mirror backup",
+			"git push origin --delete old", "git push origin :old", "git -C sub push -uf origin main", "git push -d origin v1",
+			"git push --prune origin 'refs/heads/*'",
 			"git push origin HEAD:main --force", "git --no-pager push --forc", "git -c user.name=x push origin +refs/heads/a:refs/heads/b"},
 		LookAlikes: []string{"git push", "git push -u origin main", "git push --tags", "git push origin HEAD:main", "git commit -m 'push --force'",
-			"git push --force --dry-run", "git push -nf", "git push -o --force origin main", "git log --grep 'push -f'", "git fetch -f", "git push --no-force",
+			"git push --force --dry-run", "git push -nf", "git push -o --force origin main", "git log --grep 'push -f'", "git fetch -f",
+			"git push --no-force",
 			"git push --follow-tags", "git push origin :"},
 	}, "overwrites what others may have", []tool{
 		gitTool(`
@@ -45,13 +48,18 @@ func gitHistory() Row {
 	return verbRow(Row{
 		ID: "git.history", Key: "lose git history", Family: "git", Remember: RememberAll,
 		Matches: "deletes or moves branches by force, deletes tags and other refs, rewrites history, expires reflogs, prunes objects, removes worktrees by force",
-		Examples: []string{"git branch -D feature", "git branch --delete --force x", "git branch -df x", "git branch -f main HEAD~3", "git tag -d v1.0",
-			"git update-ref -d refs/heads/x", "git filter-branch --tree-filter true HEAD", "git filter-repo --path x --invert-paths", "git reflog expire --expire=now --all",
-			"git reflog delete HEAD@{1}", "git gc --prune=now --aggressive", "git prune", "git worktree remove --force ../wt", "bfg --delete-files x.key",
+		Examples: []string{"git branch -D feature", "git branch --delete --force x", "git branch -df x", "git branch -f main HEAD~3",
+			"git tag -d v1.0",
+			"git update-ref -d refs/heads/x", "git filter-branch --tree-filter true HEAD", "git filter-repo --path x --invert-paths",
+			"git reflog expire --expire=now --all",
+			"git reflog delete HEAD@{1}", "git gc --prune=now --aggressive", "git prune", "git worktree remove --force ../wt",
+			"bfg --delete-files x.key",
 			"java -jar /opt/bfg-1.14.jar --strip-blobs-bigger-than 1M", "git -c gc.pruneExpire=now gc", "git branch --merged | xargs git branch -D",
 			"git lfs migrate import --include='*.psd'"},
-		LookAlikes: []string{"git branch -d merged", "git branch", "git branch -m new", "git branch -M main", "git tag v1", "git tag -a v1 -m '-d'", "git reflog", "git gc",
-			"git gc --auto", "git prune -n", "git worktree remove ../wt", "git worktree prune", "git filter-repo --analyze", "git fetch --prune", "git remote prune origin",
+		LookAlikes: []string{"git branch -d merged", "git branch", "git branch -m new", "git branch -M main", "git tag v1",
+			"git tag -a v1 -m '-d'", "git reflog", "git gc",
+			"git gc --auto", "git prune -n", "git worktree remove ../wt", "git worktree prune", "git filter-repo --analyze", "git fetch --prune",
+			"git remote prune origin",
 			"git branch --list '-D'", "git rebase main", "git commit --amend"},
 	}, "loses commits", []tool{
 		gitTool(`
@@ -66,8 +74,10 @@ gc +--prune=now +--prune=all +--prune=today
 worktree remove +-f +--force
 fast-import +--force
 lfs migrate +@import +@export`),
-		{names: "git-filter-repo", safe: "--analyze --dry-run --version", acts: "+@* +--force +--path +--invert-paths +--strip-blobs-bigger-than +--replace-text +--path-glob +--path-regex +--paths-from-file"},
-		{names: "bfg bfg.jar", acts: "+-D +-b +-B +-fi +--delete-files +--delete-folders +--strip-blobs-bigger-than +--strip-biggest-blobs +--replace-text +--strip-blobs-with-ids"},
+		{names: "git-filter-repo", safe: "--analyze --dry-run --version",
+			acts: "+@* +--force +--path +--invert-paths +--strip-blobs-bigger-than +--replace-text +--path-glob +--path-regex +--paths-from-file"},
+		{names: "bfg bfg.jar",
+			acts: "+-D +-b +-B +-fi +--delete-files +--delete-folders +--strip-blobs-bigger-than +--strip-biggest-blobs +--replace-text +--strip-blobs-with-ids"},
 		hgTool("strip !-n\ndebugstrip\nprune !-n\nrollback !-n !--dry-run"),
 		{names: "jj", short: "R", acts: "abandon\nop abandon\nworkspace forget"},
 		{names: "fossil", acts: "purge|scrub"},
@@ -108,13 +118,19 @@ func gitDiscard() Row {
 	return verbRow(Row{
 		ID: "git.discard", Key: "discard uncommitted work", Family: "git", Remember: RememberAll,
 		Matches: "hard reset, forced checkout or switch, checkout or restore of files over changed ones, dropping stashes, and the like of other version control",
-		Examples: []string{"git reset --hard", "git reset --hard HEAD~1", "git -C sub reset HEAD~3 --hard", "git reset --har", "git checkout -f main", "git checkout -- .", "git checkout .",
-			"git checkout HEAD -- src", "git checkout HEAD~2 src/a.go", "git restore .", "git restore --staged --worktree a.go", "git restore -SW .", "git switch -f main",
-			"git switch --discard-changes main", "git stash drop", "git stash clear", "git read-tree -u --reset HEAD", "git submodule update --force", "hg update -C",
+		Examples: []string{"git reset --hard", "git reset --hard HEAD~1", "git -C sub reset HEAD~3 --hard", "git reset --har",
+			"git checkout -f main", "git checkout -- .", "git checkout .",
+			"git checkout HEAD -- src", "git checkout HEAD~2 src/a.go", "git restore .", "git restore --staged --worktree a.go",
+			"git restore -SW .", "git switch -f main",
+			"git switch --discard-changes main", "git stash drop", "git stash clear", "git read-tree -u --reset HEAD",
+			"git submodule update --force", "hg update -C",
 			"svn revert -R .", "git checkout -- main.go", "git checkout *.go"},
-		LookAlikes: []string{"git reset", "git reset --soft HEAD~1", "git reset HEAD a.go", "git checkout main", "git checkout -b x", "git checkout -b fix/a.b origin/main",
-			"git checkout release/1.2", "git checkout v1.2.3", "git restore --staged a.go", "git restore -S .", "git switch main", "git switch -c new", "git stash", "git stash pop",
-			"git stash list", "git log --grep 'reset --hard'", "git commit -m 'git reset --hard'", "git checkout --help", "git checkout -t origin/x", "git checkout --detach HEAD~1",
+		LookAlikes: []string{"git reset", "git reset --soft HEAD~1", "git reset HEAD a.go", "git checkout main", "git checkout -b x",
+			"git checkout -b fix/a.b origin/main",
+			"git checkout release/1.2", "git checkout v1.2.3", "git restore --staged a.go", "git restore -S .", "git switch main",
+			"git switch -c new", "git stash", "git stash pop",
+			"git stash list", "git log --grep 'reset --hard'", "git commit -m 'git reset --hard'", "git checkout --help",
+			"git checkout -t origin/x", "git checkout --detach HEAD~1",
 			"git checkout -", "git submodule update --init", "hg update", "svn revert --help", "git rev-parse --hard"},
 	}, "discards changes that were never committed", []tool{
 		gitTool(`
@@ -140,7 +156,8 @@ func gitVerb(a *Act) (front []analysis.Word, verb string, rest []analysis.Word) 
 	for i := 0; i < len(words); i++ {
 		text := words[i].Text
 		switch {
-		case text == "-C" || text == "-c" || text == "--git-dir" || text == "--work-tree" || text == "--namespace" || text == "--super-prefix" || text == "--config-env":
+		case text == "-C" || text == "-c" || text == "--git-dir" || text == "--work-tree" || text == "--namespace" || text == "--super-prefix" ||
+			text == "--config-env":
 			i++
 		case strings.HasPrefix(text, "-"):
 		case analysis.Head(text) == "" && !analysis.Known(text): // may be nothing, or options
@@ -183,7 +200,8 @@ func gitOverwrites(a *Act) []Hit {
 	if len(paths) == 0 {
 		return nil
 	}
-	return []Hit{{Reason: "overwrites files with their committed form: " + a.Line(), Targets: a.each(paths, func(analysis.Target) bool { return true })}}
+	return []Hit{{Reason: "overwrites files with their committed form: " + a.Line(), Targets: a.each(paths,
+		func(analysis.Target) bool { return true })}}
 }
 
 // checkedOut lists the files that a checkout overwrites; none when it changes the branch.
@@ -272,9 +290,11 @@ func gitClean() Row {
 	return verbRow(Row{
 		ID: "git.clean", Key: "git clean with force", Family: "git", Remember: RememberAll, Smart: true,
 		Matches: "deletes files that version control doesn't know, without a dry run",
-		Examples: []string{"git clean -f", "git clean -fdx", "git clean -xdf", "git clean --force -d", "git -C sub clean -fd", "git clean -d -f build", "git -c clean.requireForce=false clean -d",
+		Examples: []string{"git clean -f", "git clean -fdx", "git clean -xdf", "git clean --force -d", "git -C sub clean -fd",
+			"git clean -d -f build", "git -c clean.requireForce=false clean -d",
 			"git clean -qfd -e keep", "hg purge --all", "svn cleanup --remove-unversioned", "git clean -ffdX"},
-		LookAlikes: []string{"git clean -n", "git clean -fdn", "git clean -nfdx", "git clean -f --dry-run", "git clean", "git clean -i", "git clean -d", "git clean --help", "git commit -m 'clean -f'",
+		LookAlikes: []string{"git clean -n", "git clean -fdn", "git clean -nfdx", "git clean -f --dry-run", "git clean", "git clean -i",
+			"git clean -d", "git clean --help", "git commit -m 'clean -f'",
 			"git config alias.c 'clean -n'", "hg purge --print", "svn cleanup", "git log -- clean -f"},
 	}, "deletes files that git doesn't know", []tool{
 		gitTool("clean +-f +--force !-n !--dry-run :e"),
@@ -297,7 +317,8 @@ func gitCleans(a *Act) []Hit {
 		return name == "clean.requireforce" && slices.Contains(refusals, value)
 	})
 	dry := slices.ContainsFunc(rest, func(w analysis.Word) bool {
-		return strings.HasPrefix(w.Text, "--dry") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.ContainsAny(w.Text, "nih")
+		return strings.HasPrefix(w.Text, "--dry") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") &&
+			strings.ContainsAny(w.Text, "nih")
 	})
 	if verb != "clean" || !off || dry {
 		return nil

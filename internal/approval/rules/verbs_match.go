@@ -19,8 +19,10 @@ type head struct {
 // harmless are verbs that only look or make: what follows one is no verb.
 var harmless = map[string]bool{"help": true, "list": true, "ls": true, "describe": true, "show": true, "get": true, "create": true, "add": true,
 	"update": true, "set": true, "ssh": true, "scp": true, "exec": true, "wait": true, "inspect": true, "plan": true, "diff": true, "ps": true,
-	"logs": true, "status": true, "build": true, "log": true, "info": true, "apply": true, "up": true, "install": true, "search": true, "edit": true, "read": true, "tail": true, "write": true, "view": true, "check": true, "validate": true, "start": true, "stop": true,
-	"restart": true, "deploy": true, "login": true, "copy": true, "cp": true, "mv": true, "import": true, "export": true, "query": true, "rename": true, "resize": true}
+	"logs": true, "status": true, "build": true, "log": true, "info": true, "apply": true, "up": true, "install": true, "search": true,
+	"edit": true, "read": true, "tail": true, "write": true, "view": true, "check": true, "validate": true, "start": true, "stop": true,
+	"restart": true, "deploy": true, "login": true, "copy": true, "cp": true, "mv": true, "import": true, "export": true, "query": true,
+	"call": true, "publish": true, "connect": true, "rename": true, "resize": true}
 
 // groups are words of that list that also name groups of verbs.
 var groups = map[string]bool{"logs": true, "search": true, "log": true, "build": true, "deploy": true, "query": true}
@@ -74,7 +76,7 @@ func (p *program) walk(path []string, words []analysis.Word, heads []head, end i
 			if e, ok := p.walk(path[1:], words, heads, end); ok {
 				return e, true
 			}
-			if len(heads) == 0 || harmlessWord(words[heads[0].at]) && !groups[words[heads[0].at].Text] {
+			if len(heads) == 0 || harmlessWord(words[heads[0].at]) && !isGroup(words, heads[0].at, end) {
 				return 0, false
 			}
 			end, heads = heads[0].at+1, heads[1:]
@@ -94,6 +96,13 @@ func (p *program) walk(path []string, words []analysis.Word, heads []head, end i
 		heads = heads[1:]
 	}
 	return 0, false
+}
+
+// isGroup tells whether a word that may be a harmless verb names a group of verbs where it stands: it is the first, or about logs.
+func isGroup(words []analysis.Word, at, end int) bool {
+	text := words[at].Text
+	first := end == 0 || words[end-1].Is("beta") || words[end-1].Is("alpha")
+	return groups[text] && (first || text == "logs")
 }
 
 func harmlessWord(w analysis.Word) bool { return len(w.Alts) == 0 && harmless[w.Text] }
