@@ -24,7 +24,10 @@ func (a *app) exec() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "exec FILE.py|- [-- ARGS...]", Short: "Run a Python script that calls tools, with no model involved",
 		Long: "The script runs as a model's would: in a child process, with `from hermes_tools import ...` for the tools.\n" +
-			"The JSON result of execute_code is printed, and the exit code is 0 only if its status is success.",
+			"The JSON result of execute_code is printed, and the exit code is 0 only if its status is success.\n\n" +
+			"FILE.py is read as Python reads it: UTF-8, or the encoding that a comment on its first or second line declares.\n" +
+			"With code_execution.mode project, modules are looked for in the working directory before the standard library, as\n" +
+			"python -m does: a json.py there is the script's json. The tools don't mind.",
 		Example: "  hermes exec examples/hello.py\n  echo 'print(1 + 1)' | hermes exec --text -\n" +
 			"  hermes exec --stubs .hermes-stubs",
 		Args: func(cmd *cobra.Command, args []string) error {
