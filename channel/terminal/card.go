@@ -74,7 +74,11 @@ func found(i int, q channel.Question, width int) string {
 }
 
 func facts(b *strings.Builder, q channel.Question, width int) {
-	for _, f := range [][2]string{{"Directory", q.Dir}, {"Environment", q.Environment}, {"Asked by", q.Tool}, {"Session", q.Session}, {"Task", q.Task}} {
+	task := q.Task
+	if task == q.Session { // the session's own
+		task = ""
+	}
+	for _, f := range [][2]string{{"Directory", q.Dir}, {"Environment", q.Environment}, {"Asked by", q.Tool}, {"Session", q.Session}, {"Task", task}} {
 		if f[1] != "" {
 			b.WriteString(f[0] + ": " + oneLine(f[1]) + "\n")
 		}

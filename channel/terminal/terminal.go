@@ -131,7 +131,7 @@ func (p *prompt) approval(ctx context.Context) (channel.Answer, error) {
 		case errors.Is(err, errEscaped):
 			return p.deny()
 		case err != nil:
-			return p.fail(err)
+			return p.fail(ctx, err)
 		}
 		word = strings.ToLower(strings.TrimSpace(word))
 		if word == "" {
@@ -168,7 +168,7 @@ func (p *prompt) confirm(ctx context.Context) (channel.Answer, error) {
 		case errors.Is(err, errEscaped):
 			return p.deny()
 		case err != nil:
-			return p.fail(err)
+			return p.fail(ctx, err)
 		case typed == p.q.Confirm:
 			p.out.print("→ once\n")
 			return channel.Answer{Choice: channel.Once, Typed: typed, Who: who}, nil
@@ -185,13 +185,20 @@ func (p *prompt) deny() (channel.Answer, error) {
 	return channel.Answer{Choice: channel.Deny, Who: who}, nil
 }
 
-func (p *prompt) fail(err error) (channel.Answer, error) {
+// interruptTime is how long the process may take to hear of an interrupt.
+const interruptTime = time.Second
+
+func (p *prompt) fail(ctx context.Context, err error) (channel.Answer, error) {
 	switch {
 	case errors.Is(err, channel.ErrTimeout):
 		p.out.print("\nNobody answered in time: denied.\n")
 	case errors.Is(err, channel.ErrInterrupted):
 		p.out.print("^C\n→ deny\n")
 		p.asker.interrupt()
+		select { // what is interrupted shall know when it gets the answer, so that it doesn't take it for a mere no
+		case <-ctx.Done():
+		case <-time.After(interruptTime):
+		}
 	default:
 		p.out.print("\nThe question was taken back.\n")
 	}
@@ -214,7 +221,7 @@ func (p *prompt) secret(ctx context.Context) (channel.Answer, error) {
 	case errors.Is(err, errEscaped):
 		word, err = "", nil
 	case err != nil:
-		return p.fail(err)
+		return p.fail(ctx, err)
 	}
 	return channel.Answer{Secret: word, Who: who}, err
 }

@@ -210,7 +210,8 @@ func TestAsk_EarlierInputIsDiscarded(t *testing.T) {
 func TestAsk_CtrlCDeniesAndInterrupts(t *testing.T) {
 	s := openScreen(t)
 	interrupted := make(chan struct{})
-	got := s.ask(t.Context(), question(), func() { close(interrupted) })
+	ctx, cancel := context.WithCancel(t.Context())
+	got := s.ask(ctx, question(), func() { close(interrupted); cancel() })
 	s.waitFor(t, "> ", 1)
 	s.typeKeys(t, "o\x03")
 	if r := <-got; !errors.Is(r.err, channel.ErrInterrupted) || r.answer.Choice != "" {

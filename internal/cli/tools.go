@@ -228,6 +228,9 @@ func (a *app) toolsCall() *cobra.Command {
 			if _, err := fmt.Fprintln(a.out, r.JSON); err != nil {
 				return err
 			}
+			if cmd.Context().Err() != nil { // a question that Ctrl-C answered ends as one that nobody consented to
+				return &exit{code: exitInterrupted}
+			}
 			return leave(r.Status)
 		},
 	}
