@@ -68,24 +68,24 @@ type Mount struct {
 	Writable bool
 }
 
-// Command is one command.
+// Command is one command. What can't be sent anywhere has no name in JSON.
 type Command struct {
 	Script     string            // program text for the shell, any length up to 1 MiB; or
 	Argv       []string          // a program without a shell
 	Dir        string            // where to start, relative to State.Dir; "" = State.Dir, then home
 	Env        map[string]string // on top of State, this call only
 	Environ    []string          // non-nil: the whole environment, "name=value"; State's variables and Env are not added
-	Stdin      io.Reader         // nil = /dev/null
-	Output     io.Writer         // stdout and stderr together, bytes, in order of arrival; nil = dropped
-	Stderr     io.Writer         // nil = into Output
+	Stdin      io.Reader         `json:"-"` // nil = /dev/null
+	Output     io.Writer         `json:"-"` // stdout and stderr together, bytes, in order of arrival; nil = dropped
+	Stderr     io.Writer         `json:"-"` // nil = into Output
 	Timeout    time.Duration     // 0 = none; ctx counts all the same
 	Grace      time.Duration     // between TERM and KILL; 0 = the backend's kill_grace. An interruption takes at most 1 s
-	State      *State            // carried directory and variables; nil = stateless
+	State      *State            `json:"-"` // carried directory and variables; nil = stateless
 	EndLeft    bool              // end what the command left running after a normal end too
 	Limits     Limits
-	Extra      []Extra // further descriptors, in process environments only
-	OnStart    func(pid int)
-	SudoSecret func(ctx context.Context) (string, error) // answers sudo's askpass; nil = none
+	Extra      []Extra                                   `json:"-"` // further descriptors, in process environments only
+	OnStart    func(pid int)                             `json:"-"`
+	SudoSecret func(ctx context.Context) (string, error) `json:"-"` // answers sudo's askpass; nil = none
 }
 
 // Extra is a descriptor handed to the child under the number that a variable names.

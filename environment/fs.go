@@ -56,7 +56,7 @@ type ReplaceOptions struct {
 	// written and the error is ErrChanged.
 	Unchanged *FileInfo
 	Exclusive bool            // fail with fs.ErrExist if there is a file
-	Result    *ReplaceOutcome // if not nil, filled in
+	Result    *ReplaceOutcome `json:"-"` // if not nil, filled in
 }
 
 // ReplaceOutcome says how it was done.
@@ -90,7 +90,7 @@ type Query struct {
 	MaxLine    int // characters of a line that are returned, around the match; 0 = 500
 	CountLimit int // matches counted beyond the page; 0 = 20 000
 	Timeout    time.Duration
-	Skip       func(p Path) bool // guarded files: neither matched nor named
+	Skip       func(p Path) bool `json:"-"` // guarded files: neither matched nor named
 }
 
 // SearchMode says what is returned of a content search.
