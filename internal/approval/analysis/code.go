@@ -140,6 +140,8 @@ func (r *reader) stands(st *state, a payload.Act, d deed, at place) {
 		argv("curl", "-o")
 	case payload.NetShell:
 		argv("nc", "-e", "/bin/sh")
+	case payload.Statement:
+		argv("psql", "-c")
 	case payload.Write, payload.Read:
 		op := ">"
 		if a.Kind == payload.Read {
@@ -154,7 +156,7 @@ func (r *reader) stands(st *state, a payload.Act, d deed, at place) {
 		fetch.Program, fetch.Words = "curl", d.words([]string{"curl"}, []payload.Text{{payload.Unknown}})
 		r.emit(fetch)
 		c.Code = Flow{from, from + 1}
-		c.Program = d.c.Program
+		c.Program = "eval"
 		if a.Args[0][0] == "sh" {
 			c.Program = "sh"
 		}
@@ -214,4 +216,16 @@ func (r *reader) recovered() {
 	if v := recover(); v != nil {
 		r.note(NoteUnparsed, Span{0, len(r.out.Text)}, "the analysis failed")
 	}
+}
+
+// Written gives the text of a file that this command or the session wrote, as far as it is known.
+func (r *Reading) Written(path string) (string, bool) {
+	if f, ok := r.made[path]; ok {
+		return f.text, f.known && f.origin == FileWritten
+	}
+	if r.Input.Files == nil || !strings.HasPrefix(path, "/") || !Literal(path) || r.Input.Files.Origin(path) != FileWritten {
+		return "", false
+	}
+	text, ok := r.Input.Files.Text(path)
+	return text, ok && len(text) <= MaxFile
 }

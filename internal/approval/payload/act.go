@@ -14,7 +14,6 @@ const (
 	PHP         Lang = "php"
 	PowerShell  Lang = "powershell"
 	Lua         Lang = "lua"
-	Awk         Lang = "awk"
 	AppleScript Lang = "applescript"
 	R           Lang = "r"
 	Julia       Lang = "julia"
@@ -26,7 +25,7 @@ var interpreters = map[string]Lang{
 	"node": JavaScript, "nodejs": JavaScript, "deno": JavaScript, "bun": JavaScript, "tsx": JavaScript, "ts-node": JavaScript, "qjs": JavaScript,
 	"electron": JavaScript, "zx": JavaScript,
 	"ruby": Ruby, "jruby": Ruby, "irb": Ruby, "truffleruby": Ruby, "perl": Perl, "php": PHP, "php-cli": PHP, "pwsh": PowerShell,
-	"powershell": PowerShell, "lua": Lua, "luajit": Lua, "texlua": Lua, "awk": Awk, "gawk": Awk, "mawk": Awk, "nawk": Awk, "original-awk": Awk,
+	"powershell": PowerShell, "lua": Lua, "luajit": Lua, "texlua": Lua,
 	"osascript": AppleScript, "R": R, "Rscript": R, "r": R, "julia": Julia,
 }
 
@@ -96,6 +95,7 @@ const (
 	NetShell               // a socket is wired to a shell
 	Bomb                   // the program multiplies itself
 	Eval                   // a program text that isn't known is run
+	Statement              // a database is given Args[0]
 )
 
 // Act is one thing that a program does to its surroundings.

@@ -97,8 +97,6 @@ func (s *scan) eval(c *call, v value) value {
 	case v.net && len(v.texts) == 0 || v.net && strings.HasPrefix(v.texts[0], Unknown):
 		s.act(Fetch, c, Text{"code"})
 		return value{}
-	case v.file:
-		return value{}
 	case len(v.texts) == 0:
 		s.act(Eval, c, Text{Unknown})
 		return value{}
@@ -420,9 +418,35 @@ func forks(s *scan, c *call) value {
 	return value{}
 }
 
+// queries gives a database a text.
+func queries(s *scan, c *call) value {
+	v := c.arg(0)
+	if !v.isText() {
+		return value{}
+	}
+	for _, t := range v.texts {
+		if len(SQL(strings.ReplaceAll(t, "\x00", " "), SQLStandard)) > 0 {
+			s.act(Statement, c, Text{t})
+		}
+	}
+	return value{}
+}
+
 func wires(s *scan, _ *call) value {
 	s.flags.shell = true
 	return value{}
 }
 
 func nothing(*scan, *call) value { return value{} }
+
+// sprintfs is sprintf as a function.
+func sprintfs(s *scan, c *call) value {
+	if !c.arg(0).isText() {
+		return value{}
+	}
+	return s.fill(c.arg(0), c.args[1:], value{})
+}
+
+func querySecond(s *scan, c *call) value {
+	return queries(s, &call{name: c.name, args: c.args[min(1, len(c.args)):], start: c.start, end: c.end})
+}

@@ -259,7 +259,7 @@ func javascriptCalls() map[string]handler {
 		"rimraf.rimrafSync": treeFirst, "del": trees, "del.sync": trees, "del.deleteAsync": trees, "del.deleteSync": trees, "fs.remove": treeFirst, "fs.removeSync": treeFirst, "fs.emptyDir": treeFirst,
 		"fs.emptyDirSync": treeFirst, "trash": trees, "#unlinkSync": unlinkFirst, "#rmSync": removes, "#rmdirSync": removes, "#execSync": shellFirst, "#slice": nothing,
 		"Object.assign": argText, "Array.from": argText, "Promise.all": argText, "JSON.stringify": nothing, "JSON.parse": nothing, "util.promisify": argSelf,
-		"promisify": argSelf, "Reflect.get": getAttr, "Reflect.apply": applies, "#call": calls, "#apply": applied, "#bind": bound, "#toSorted": selfText, "#text": selfText, "#values": selfText,
+		"promisify": argSelf, "Reflect.get": getAttr, "Reflect.apply": applies, "#call": calls, "#apply": applied, "#bind": bound, "#toSorted": selfText, "#text": selfText, "#exec": queries, "#run": queries, "#prepare": queries, "#values": selfText,
 		"#json": selfText, "#then": thens, "#spawn": nothing, "Deno.makeTempFile": temporary("/tmp"), "Bun.write": writeFirst, "Bun.file": argText, "#terminate": nothing,
 	}
 	all(m, shellFirst, "child_process.exec child_process.execSync")

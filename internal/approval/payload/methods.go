@@ -38,6 +38,11 @@ func (s *scan) looped() bool {
 			return s.isAt(i+2, ";") && s.isAt(i+3, ";")
 		}
 	}
+	for i := at; i < len(s.toks) && i < at+12; i++ {
+		if s.isAt(i, "for") && (s.isAt(i+3, "iter") || s.isAt(i+3, "itertools") || s.isAt(i+3, "count") || s.isAt(i+3, "cycle")) {
+			return true
+		}
+	}
 	for i := at; i < len(s.toks) && i < at+3; i++ {
 		if s.isAt(i, "while") && i+1 < len(s.toks) {
 			return endless[s.toks[i+1].text] || s.toks[i+1].text == "fork"
@@ -72,6 +77,8 @@ func with(own map[string]handler) map[string]handler {
 			}
 			return v
 		},
+		"#execute": queries, "#executescript": queries, "#executemany": queries, "#execute_batch": queries, "#query": queries, "#raw": queries,
+		"#exec_query": queries, "#$executeRawUnsafe": queries, "#$queryRawUnsafe": queries, "#execute_sql": queries, "#sql": queries,
 		"#map": maps1, "#encode": selfText, "#toString": toString, "#to_s": selfText, "#valueOf": selfText, "#as_posix": selfText, "#resolve": selfText, "#absolute": selfText,
 		"#expanduser": func(s *scan, c *call) value { v := s.expand(c.recv); v.class = c.recv.class; return v },
 	}

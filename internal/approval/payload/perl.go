@@ -27,7 +27,7 @@ func perl() *language {
 		"truncate": truncates, "chdir": chdirs, "kill": killSignal, "fork": forks, "eval": evals, "open": perlOpen, "sysopen": sysOpens,
 		"MIME::Base64::decode_base64": decodeArg("base64"), "decode_base64": decodeArg("base64"), "MIME::Base64::decode": decodeArg("base64"),
 		"pack": perlPack, "chr": characters, "join": perlJoin, "reverse": perlReverse, "lc": argText, "glob": globbed, "shift": perlShift, "glob_": globbed, "LWP::Simple::get": fetched, "get": fetched,
-		"#get": fetched, "#content": selfText, "#decoded_content": selfText, "IO::Socket::INET->new": sockets, "IO::Socket::INET.new": sockets, "IO::Socket.new": sockets, "socket": sockets,
+		"#get": fetched, "#content": selfText, "#do": queries, "#prepare": queries, "sprintf": sprintfs, "#decoded_content": selfText, "IO::Socket::INET->new": sockets, "IO::Socket::INET.new": sockets, "IO::Socket.new": sockets, "socket": sockets,
 		"connect": sockets, "#remove": treeSelfKnown, "#remove_tree": treeSelf, "Path::Tiny::path": pathname, "path": pathname, "Pathname#remove": unlinkSelf, "Pathname#remove_tree": treeSelf,
 		"Pathname#spew": writeSelf, "IO::File.new": openMode, "Path::Tiny.new": pathname, "File::Spec.catfile": joinPaths, "File::Temp.new": temporary("/tmp"), "tempfile": temporary("/tmp"), "tempdir": temporary("/tmp"),
 		"syscall": nothing, "require": nothing,

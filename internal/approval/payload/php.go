@@ -31,15 +31,10 @@ func php() *language {
 		"str_replace": func(s *scan, c *call) value {
 			return replaces(s, &call{recv: c.arg(2), args: c.args[:min(2, len(c.args))]})
 		},
-		"sprintf": func(s *scan, c *call) value {
-			if !c.arg(0).isText() {
-				return value{}
-			}
-			return s.fill(c.arg(0), c.args[1:], value{})
-		},
+		"sprintf":        sprintfs,
 		"escapeshellarg": argText, "escapeshellcmd": argText, "glob": globbed, "scandir": entries, "getenv": getEnv, "sys_get_temp_dir": constantCall("/tmp"), "tempnam": temporary("/tmp"), "getcwd": constantCall("."),
 		"realpath": argText, "dirname": dirName, "file_get_contents": phpRead, "readfile": phpRead, "file": phpRead, "curl_exec": fetched, "fsockopen": sockets, "pfsockopen": sockets,
-		"stream_socket_client": sockets, "socket_create": sockets, "stream_get_contents": stdin, "preg_replace": phpReplace, "file.delete": unlinks, "storage.delete": nothing,
+		"stream_socket_client": sockets, "socket_create": sockets, "stream_get_contents": stdin, "preg_replace": phpReplace, "mysqli_query": querySecond, "pg_query": querySecond, "mysql_query": queries, "#exec": queries, "#prepare": queries, "file.delete": unlinks, "storage.delete": nothing,
 		"array": func(_ *scan, c *call) value { return listOf(c.args...) },
 	}
 	all(m, shellFirst, "system exec shell_exec passthru")

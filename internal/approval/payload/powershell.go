@@ -74,6 +74,9 @@ func (s *psScan) block(inner bool) {
 			s.block(true)
 		default:
 			before := s.at
+			if s.loop() {
+				continue
+			}
 			s.pipeline()
 			if s.at == before {
 				s.at++
@@ -250,6 +253,9 @@ func (s *psScan) piece() psWord {
 		return s.hereString()
 	case c == '@' && s.at+1 < len(s.text) && (s.text[s.at+1] == '(' || s.text[s.at+1] == '{'):
 		s.at++
+		if s.text[s.at] == '{' {
+			return s.hashtable()
+		}
 		return s.piece()
 	case c == '$' && s.at+1 < len(s.text) && s.text[s.at+1] == '(':
 		s.at++
@@ -609,7 +615,7 @@ func (s *psScan) method(w psWord, name string, args []psWord, start int) psWord 
 			s.run(w, name, start)
 		}
 	case "getstream", "read", "readline":
-		return psWord{net: w.net}
+		return psWord{net: w.net, typ: w.typ}
 	case "replace":
 		if len(args) > 1 && len(w.texts) == 1 {
 			return psText(strings.ReplaceAll(w.one(), arg(0).one(), arg(1).one()))
@@ -666,7 +672,7 @@ func (s *psScan) command(words []psWord, input psWord, start int) psWord {
 		return out
 	}
 	if i := slices.IndexFunc(words, func(w psWord) bool { return w.param == ">" }); i >= 0 && i+1 < len(words) {
-		if t := words[i+1].values(); !strings.EqualFold(t[0], "$null") && t[0] != "&1" {
+		if t := words[i+1].values(); t[0] != Unknown && !strings.EqualFold(t[0], "$null") && words[i+1].param == "" {
 			s.add(Write, ">", start, t)
 		}
 		words = slices.Delete(slices.Clone(words), i, i+2)
@@ -720,4 +726,60 @@ func (s *psScan) joined(words []psWord) []psWord {
 		}
 	}
 	return words
+}
+
+// hashtable reads @{key = value; …}.
+func (s *psScan) hashtable() psWord {
+	s.at++
+	s.depth++
+	defer func() { s.depth-- }()
+	for s.at < len(s.text) && s.depth < maxDepth {
+		s.blanks(true)
+		if s.at >= len(s.text) {
+			break
+		}
+		if s.text[s.at] == '}' {
+			s.at++
+			break
+		}
+		before := s.at
+		key := s.text[s.at:min(s.at+64, len(s.text))]
+		if i := strings.IndexAny(key, "=\n;}"); i > 0 && key[i] == '=' {
+			s.at += i + 1
+			s.blanks(false)
+			s.pipes(psWord{})
+		} else {
+			s.at++
+		}
+		if s.at == before {
+			s.at++
+		}
+	}
+	return psWord{typ: "hashtable"}
+}
+
+// loop reads foreach ($x in list), and binds the name.
+func (s *psScan) loop() bool {
+	rest := s.text[s.at:]
+	if len(rest) < 8 || !strings.EqualFold(rest[:7], "foreach") {
+		return false
+	}
+	open := strings.IndexByte(rest[:min(12, len(rest))], '(')
+	if open < 0 {
+		return false
+	}
+	at := s.at + open + 1
+	in := strings.Index(strings.ToLower(s.text[at:min(at+80, len(s.text))]), " in ")
+	if in < 0 {
+		return false
+	}
+	name := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s.text[at:at+in])), "$")
+	s.at = at + in + 4
+	list := s.pipes(psWord{})
+	if s.at < len(s.text) && s.text[s.at] == ')' {
+		s.at++
+	}
+	list.list, list.param = nil, ""
+	s.vars[name] = list
+	return true
 }

@@ -36,7 +36,7 @@ func ruby() *language {
 		"STDIN.read": stdin, "$stdin.read": stdin, "gets": stdin, "STDIN.gets": stdin, "ENV.fetch": getEnv, "#chr": func(s *scan, c *call) value { return characters(s, &call{args: []value{c.recv}}) },
 		"Pathname": pathname, "Pathname.new": pathname, "Pathname#delete": unlinkSelf, "Pathname#unlink": unlinkSelf, "Pathname#rmdir": unlinkSelf, "Pathname#rmtree": treeSelf, "#rmtree": treeSelf,
 		"#unlink": unlinkSelf, "Pathname#write": writeSelf, "Pathname#read": readSelf, "Pathname#children": below, "Pathname#glob": below, "#read": selfText, "#body": selfText, "#to_path": selfText, "#freeze": selfText, "#to_a": selfText,
-		"RubyVM.InstructionSequence.compile": argText, "Shellwords.split": argvOf, "Shellwords.escape": argText, "#shellsplit": selfText, "#strip": selfText,
+		"RubyVM.InstructionSequence.compile": argText, "sprintf": sprintfs, "format": sprintfs, "#exec": queries, "#exec_params": queries, "Shellwords.split": argvOf, "Shellwords.escape": argText, "#shellsplit": selfText, "#strip": selfText,
 	}
 	all(m, systemOrExec, "system exec spawn Process.spawn Process.exec Open3.capture2 Open3.capture2e Open3.capture3 Open3.popen2 Open3.popen2e Open3.popen3 "+
 		"Open3.pipeline POSIX.Spawn.spawn syscall.system %x `")

@@ -117,7 +117,7 @@ type undo struct {
 
 // languages are made when the first program text is read.
 var languages = sync.OnceValue(func() map[Lang]*language {
-	return map[Lang]*language{Python: python(), JavaScript: javascript(), Ruby: ruby(), Perl: perl(), PHP: php(), Lua: lua(), Awk: awk(),
+	return map[Lang]*language{Python: python(), JavaScript: javascript(), Ruby: ruby(), Perl: perl(), PHP: php(), Lua: lua(),
 		AppleScript: applescript(), R: rLang(), Julia: julia()}
 })
 

@@ -36,24 +36,22 @@ type SQLDialect uint8
 // The dialects.
 const (
 	SQLStandard  SQLDialect = iota // a backslash in a string is a character
-	SQLBackslash                   // it escapes the next one, as in MySQL
+	SQLBackslash                   // as in MySQL: it escapes the next one, # begins a comment, and " a string
+	SQLBatch                       // as in SQL Server: a statement may begin on any line, and names stand in [brackets]
 )
 
 func scanSQL(s sqlScanner, depth int) []SQLFinding {
 	var found []SQLFinding
 	var stmt []sqlToken
+	body := 0 // BEGINs that are open in a CREATE
 	flush := func() {
-		if act, ok := judge(stmt); ok {
-			found = append(found, SQLFinding{act, headline(stmt)})
-		}
-		if depth < maxSQLDepth && len(stmt) > 0 && stmt[0].word == "DO" {
-			for _, t := range stmt {
-				if t.body != "" {
-					found = append(found, scanSQL(sqlScanner{text: t.body, dialect: s.dialect}, depth+1)...)
-				}
+		found = append(found, judgeAll(stmt)...)
+		for _, text := range executed(stmt) {
+			if depth < maxSQLDepth {
+				found = append(found, scanSQL(sqlScanner{text: text, dialect: s.dialect}, depth+1)...)
 			}
 		}
-		stmt = stmt[:0]
+		stmt, body = stmt[:0], 0
 	}
 	for {
 		t, ok := s.next()
@@ -61,26 +59,125 @@ func scanSQL(s sqlScanner, depth int) []SQLFinding {
 			flush()
 			return found
 		}
+		first := len(stmt) == 0
 		switch {
-		case len(stmt) == 0 && (t.word == "." || t.word == "\\"): // a command of the client, to the line's end
+		case first && (t.word == "." || t.word == "\\"): // a command of the client, to the line's end
 			s.skipTo("\n")
-		case len(stmt) == 0 && t.word == "USE": // MySQL's client needs no semicolon behind it
+		case first && t.word == "USE": // MySQL's client needs no semicolon behind it
 			s.skipTo(";\n")
-		case t.word == ";" && s.parens == 0:
+		case first && t.word == "DELIMITER":
+			s.newDelimiter()
+		case t.word == ";" && (s.parens == 0 || depth == 0 && t.line) && body == 0:
+			s.parens = 0
 			flush()
-		case t.word == "BEGIN" && depth > 0, t.word == "THEN" && depth > 0, t.word == "LOOP" && depth > 0:
-			stmt = stmt[:0]
+		case t.line && (t.word == "GO" || t.word == "/") && s.alone():
+			flush()
+		case t.line && s.dialect == SQLBatch && !first && t.parens == 0 && body == 0 && verbs[t.word] && stmt[0].word != "CREATE":
+			flush()
+			stmt = append(stmt, t)
+		case !first && stmt[0].word == "CREATE" && t.word == "BEGIN" && routine(stmt):
+			body++
+		case body > 0 && t.word == "CASE":
+			body++
+		case body > 0 && t.word == "END":
+			body--
+		case body > 0:
+		case first && (t.word == "BEGIN" || t.word == "TRAN" || t.word == "TRANSACTION" || t.word == "WORK" || t.word == "THEN" || t.word == "LOOP" || t.word == "ELSE"):
+		case !first && stmt[0].word != "CREATE" && (t.word == "BEGIN" || depth > 0 && (t.word == "THEN" || t.word == "LOOP" || t.word == "ELSE")):
+			flush()
 		default:
 			stmt = append(stmt, t)
 		}
 	}
 }
 
+// verbs begin statements that destroy.
+var verbs = map[string]bool{"DROP": true, "TRUNCATE": true, "DELETE": true, "UPDATE": true, "ALTER": true}
+
+// routine tells whether a CREATE has a body.
+func routine(stmt []sqlToken) bool {
+	for _, t := range stmt[:min(len(stmt), 12)] {
+		switch t.word {
+		case "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PROC":
+			return true
+		}
+	}
+	return false
+}
+
+// executed lists the texts that a statement runs: the body of DO, the strings behind EXECUTE and its like.
+func executed(stmt []sqlToken) []string {
+	var texts []string
+	for i, t := range stmt {
+		switch {
+		case t.word == "EXECUTE", t.word == "EXEC", t.word == "IMMEDIATE", t.word == "SP_EXECUTESQL", t.word == "FROM" && stmt[0].word == "PREPARE", t.word == "DO" && i == 0:
+			for _, n := range stmt[i+1 : min(len(stmt), i+5)] {
+				if n.body != "" {
+					texts = append(texts, n.body)
+				}
+			}
+		}
+	}
+	return texts
+}
+
+// judgeAll tells what a statement does, and the statements in it: those of WITH, and what stands behind IF.
+func judgeAll(stmt []sqlToken) []SQLFinding {
+	if len(stmt) == 0 {
+		return nil
+	}
+	var found []SQLFinding
+	try := func(part []sqlToken) {
+		if act, ok := judge(part); ok {
+			found = append(found, SQLFinding{act, headline(part)})
+		}
+	}
+	try(stmt)
+	switch stmt[0].word {
+	case "WITH", "EXPLAIN":
+		if stmt[0].word == "EXPLAIN" && !analyzed(stmt) {
+			return found
+		}
+		for i, n := 1, 0; i < len(stmt) && n < maxBrackets; i++ {
+			if stmt[i-1].word == "(" && (stmt[i].word == "DELETE" || stmt[i].word == "UPDATE") {
+				end := i + 1
+				for end < len(stmt) && stmt[end].parens >= stmt[i].parens {
+					end++
+				}
+				try(stmt[i:end])
+				n++
+			}
+		}
+	case "IF":
+		for i := 1; i < len(stmt); i++ {
+			if verbs[stmt[i].word] && stmt[i].parens == stmt[0].parens && !stmt[i].quoted {
+				try(stmt[i:])
+				break
+			}
+		}
+	}
+	return found
+}
+
+// analyzed tells whether EXPLAIN runs its statement.
+func analyzed(stmt []sqlToken) bool {
+	for _, t := range stmt[1:min(len(stmt), 12)] {
+		switch t.word {
+		case "ANALYZE", "ANALYSE":
+			return true
+		case "SELECT", "DELETE", "UPDATE", "INSERT", "WITH":
+			return false
+		}
+	}
+	return false
+}
+
 type sqlToken struct {
 	word   string // upper case for names; the text of other tokens
 	name   bool   // an identifier or keyword
 	quoted bool   // a quoted identifier
-	body   string // a dollar-quoted string's
+	body   string // a string's
+	line   bool   // first of its line
 	parens int
 }
 
@@ -89,6 +186,22 @@ type sqlScanner struct {
 	dialect SQLDialect
 	at      int
 	parens  int
+	delim   string // what ends a statement besides the semicolon
+}
+
+// newDelimiter reads the rest of a DELIMITER line.
+func (s *sqlScanner) newDelimiter() {
+	from := s.at
+	s.skipTo("\n")
+	if s.delim = strings.TrimSpace(s.text[from:s.at]); s.delim == ";" {
+		s.delim = ""
+	}
+}
+
+// alone tells whether nothing else stands on the line behind the last token.
+func (s *sqlScanner) alone() bool {
+	rest := strings.TrimLeft(s.text[s.at:], " \t\r")
+	return rest == "" || rest[0] == '\n'
 }
 
 func (s *sqlScanner) skipTo(chars string) {
@@ -118,7 +231,11 @@ func (s *sqlScanner) next() (sqlToken, bool) {
 		switch {
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			s.at++
-		case strings.HasPrefix(rest, "--") || c == '#' && s.lineStart():
+		case s.delim != "" && strings.HasPrefix(rest, s.delim):
+			s.at += len(s.delim)
+			return sqlToken{word: ";", line: true}, true
+		case strings.HasPrefix(rest, "--") && (s.dialect != SQLBackslash || len(rest) == 2 || strings.IndexByte(" \t\r\n", rest[2]) >= 0),
+			c == '#' && (s.dialect == SQLBackslash || s.lineStart()):
 			s.at += lineEnd(rest)
 		case strings.HasPrefix(rest, "/*!"): // MySQL runs what stands in these
 			s.at += 3
@@ -151,11 +268,27 @@ func blockEnd(rest string) int {
 }
 
 func (s *sqlScanner) token(rest string, c byte) sqlToken {
-	t := sqlToken{parens: s.parens}
+	t := sqlToken{parens: s.parens, line: s.lineStart()}
 	switch {
-	case c == '\'':
-		s.at += quoteEnd(rest, c, s.dialect)
-		t.word = "'"
+	case c == '\'' || c == '"' && s.dialect == SQLBackslash:
+		n := quoteEnd(rest, c, s.dialect)
+		s.at += n
+		t.word, t.body = "'", inner(rest[:n], c)
+	case (c == 'E' || c == 'e' || c == 'N' || c == 'n') && len(rest) > 1 && rest[1] == '\'':
+		d := s.dialect
+		if c == 'E' || c == 'e' {
+			d = SQLBackslash
+		}
+		n := 1 + quoteEnd(rest[1:], '\'', d)
+		s.at += n
+		t.word, t.body = "'", inner(rest[1:n], '\'')
+	case c == '[' && s.dialect == SQLBatch:
+		n := strings.IndexByte(rest, ']') + 1
+		if n == 0 {
+			n = len(rest)
+		}
+		s.at += n
+		t.word, t.name, t.quoted = rest[:n], true, true
 	case c == '"' || c == '`':
 		n := quoteEnd(rest, c, s.dialect)
 		s.at += n
@@ -186,6 +319,15 @@ func (s *sqlScanner) token(rest string, c byte) sqlToken {
 		}
 	}
 	return t
+}
+
+// inner is a quoted text without its quotes.
+func inner(quoted string, quote byte) string {
+	if len(quoted) < 2 {
+		return ""
+	}
+	q := string(quote)
+	return strings.ReplaceAll(strings.TrimSuffix(quoted[1:], q), q+q, q)
 }
 
 // quoteEnd returns the length of a quoted token; a doubled quote stays inside.
@@ -224,8 +366,10 @@ var harmlessDrops = map[string]bool{"TEMPORARY": true, "TEMP": true, "PREPARE": 
 
 // judge tells what a statement does.
 func judge(stmt []sqlToken) (SQLAct, bool) {
-	stmt = verbOf(stmt)
 	if len(stmt) == 0 {
+		return "", false
+	}
+	if stmt = verbOf(stmt); len(stmt) == 0 {
 		return "", false
 	}
 	switch stmt[0].word {
@@ -233,8 +377,17 @@ func judge(stmt []sqlToken) (SQLAct, bool) {
 		return SQLDrop, len(stmt) > 1 && !harmlessDrops[stmt[1].word]
 	case "ALTER":
 		for i, t := range stmt[1:] {
-			if t.word == "DROP" && !t.quoted && t.parens == stmt[0].parens && i > 0 {
-				return SQLDrop, !dropsRule(stmt[i+2:])
+			if t.quoted || t.parens != stmt[0].parens || i == 0 {
+				continue
+			}
+			switch t.word {
+			case "DROP":
+				if !dropsRule(stmt[i+2:]) {
+					return SQLDrop, true
+				}
+			case "DELETE", "UPDATE": // ClickHouse's mutations
+				act := map[string]SQLAct{"DELETE": SQLDelete, "UPDATE": SQLUpdate}[t.word]
+				return act, hasWord(stmt[i+1:], "WHERE") && !restricted(stmt[i+1:])
 			}
 		}
 	case "TRUNCATE":
@@ -261,8 +414,13 @@ func dropsRule(after []sqlToken) bool {
 
 // verbOf skips what may stand in front of the verb: client commands, EXPLAIN ANALYZE, WITH … AS (…).
 func verbOf(stmt []sqlToken) []sqlToken {
-	if len(stmt) > 1 && stmt[0].word == "EXPLAIN" && stmt[1].word == "ANALYZE" {
-		stmt = stmt[2:]
+	if stmt[0].word == "EXPLAIN" && analyzed(stmt) {
+		for i, t := range stmt {
+			if t.parens == stmt[0].parens && (verbs[t.word] || t.word == "WITH") {
+				stmt = stmt[i:]
+				break
+			}
+		}
 	}
 	if len(stmt) == 0 || stmt[0].word != "WITH" {
 		return stmt
@@ -285,8 +443,10 @@ func hasWord(stmt []sqlToken, word string) bool {
 }
 
 // constants are words in a condition that are no column.
-var constants = map[string]bool{"TRUE": true, "FALSE": true, "NULL": true, "AND": true, "OR": true, "NOT": true, "IS": true, "IN": true,
-	"LIKE": true, "BETWEEN": true, "LIMIT": true, "ORDER": true, "RETURNING": true, "BY": true}
+var constants = map[string]bool{"TRUE": true, "FALSE": true, "NULL": true, "AND": true, "OR": true, "XOR": true, "NOT": true, "IS": true, "IN": true,
+	"LIKE": true, "ILIKE": true, "BETWEEN": true, "LIMIT": true, "ORDER": true, "RETURNING": true, "BY": true, "SELECT": true, "EXISTS": true, "ASC": true,
+	"DESC": true, "DIV": true, "MOD": true, "CASE": true, "WHEN": true, "THEN": true, "ELSE": true, "END": true, "CAST": true, "AS": true, "CURRENT_TIMESTAMP": true,
+	"CURRENT_DATE": true, "COLLATE": true, "ESCAPE": true, "SIMILAR": true, "TO": true, "UNKNOWN": true}
 
 // restricted tells whether a statement has a WHERE of its own in which a column takes part.
 func restricted(stmt []sqlToken) bool {
@@ -294,15 +454,79 @@ func restricted(stmt []sqlToken) bool {
 		if t.word != "WHERE" || t.quoted || t.parens != stmt[0].parens {
 			continue
 		}
-		for _, c := range stmt[i+1:] {
-			if c.word == "RETURNING" || c.word == "ORDER" || c.word == "LIMIT" {
-				return false
-			}
-			if c.name && (c.quoted || !constants[c.word]) {
-				return true
+		cond := stmt[i+1:]
+		for k, c := range cond {
+			if (c.word == "RETURNING" || c.word == "ORDER" || c.word == "LIMIT") && c.parens == t.parens && !c.quoted {
+				cond = cond[:k]
+				break
 			}
 		}
+		return depends(cond)
+	}
+	return false
+}
+
+// depends tells whether a condition depends on a column: each of its alternatives must, but for those that are false.
+func depends(cond []sqlToken) bool {
+	for range maxBrackets {
+		if len(cond) < 3 || cond[0].word != "(" || !closes(cond) {
+			break
+		}
+		cond = cond[1 : len(cond)-1]
+	}
+	if len(cond) == 0 {
 		return false
+	}
+	level, from, alternatives := cond[0].parens, 0, 0
+	if cond[0].word == "(" {
+		level = cond[0].parens
+	}
+	for i := 0; i <= len(cond); i++ {
+		if i < len(cond) && !((cond[i].word == "OR" || cond[i].word == "|") && cond[i].parens == level && !cond[i].quoted) {
+			continue
+		}
+		part := cond[from:i]
+		from = i + 1
+		if len(part) == 0 {
+			continue
+		}
+		if len(part) == 1 && (part[0].word == "FALSE" || part[0].word == "0" || part[0].word == "NULL") {
+			continue
+		}
+		alternatives++
+		if !column(part) {
+			return false
+		}
+	}
+	return alternatives > 0
+}
+
+// maxBrackets bounds brackets around a condition, and statements inside one.
+const maxBrackets = 32
+
+// closes tells whether the bracket that a condition begins with ends at its end.
+func closes(cond []sqlToken) bool {
+	for i, t := range cond[1:] {
+		if t.word == ")" && t.parens == cond[0].parens {
+			return i+2 == len(cond)
+		}
+	}
+	return false
+}
+
+// column tells whether a column takes part, other than compared with itself.
+func column(part []sqlToken) bool {
+	if len(part) == 3 && part[0].name && part[0].word == part[2].word && (part[1].word == "=" || part[1].word == "IS" || part[1].word == "LIKE") {
+		return false
+	}
+	for i, t := range part {
+		if !t.name || !t.quoted && constants[t.word] {
+			continue
+		}
+		if !t.quoted && i+1 < len(part) && part[i+1].word == "(" { // a function
+			continue
+		}
+		return true
 	}
 	return false
 }

@@ -1,85 +1,51 @@
 package rules
 
 import (
-	"slices"
-
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
 )
-
-// client describes how a database client is given SQL.
-type client struct {
-	program  string
-	short    string // option letters with a value
-	long     []string
-	code     []string // options whose value is SQL
-	operands int      // operands from here on may be SQL; −1: none is
-	dialect  payload.SQLDialect
-}
-
-var clients = []client{
-	{program: "psql", short: "cdfFhLoPpRTUv", long: []string{"command", "dbname", "file", "host", "port", "username", "set", "variable", "output"},
-		code: []string{"c", "command"}, operands: -1},
-	{program: "mysql", short: mysqlShort, long: mysqlLong, code: mysqlCode, operands: -1, dialect: payload.SQLBackslash},
-	{program: "mariadb", short: mysqlShort, long: mysqlLong, code: mysqlCode, operands: -1, dialect: payload.SQLBackslash},
-	{program: "sqlite3"},
-	{program: "sqlite"},
-	{program: "duckdb", short: "c", code: []string{"c"}, operands: 1},
-	{program: "sqlcmd", short: "SUPdQqiov", code: []string{"Q", "q"}, operands: -1},
-	{program: "clickhouse-client", short: "qhud", long: []string{"query", "host", "user", "password"}, code: []string{"q", "query"}, operands: -1,
-		dialect: payload.SQLBackslash},
-	{program: "cockroach", short: "e", long: []string{"execute", "url", "host"}, code: []string{"e", "execute"}, operands: -1},
-}
-
-const mysqlShort = "eDhPSu"
-
-var (
-	mysqlLong = []string{"execute", "database", "host", "port", "user", "socket", "init-command"}
-	mysqlCode = []string{"e", "execute", "init-command"}
-)
-
-// clientOf gives the client that a program is; the zero client for others.
-func clientOf(program string) client {
-	i := slices.IndexFunc(clients, func(c client) bool { return c.program == program })
-	if i < 0 {
-		return client{}
-	}
-	return clients[i]
-}
-
-var sqlPrograms = []string{"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "sqlcmd", "clickhouse-client", "cockroach"}
 
 func sqlRows() []Row {
 	return []Row{
 		sqlRow(Row{ID: "sql.drop", Key: "SQL DROP", Matches: "DROP of any object, and ALTER … DROP, given to a database client",
 			Examples: []string{`psql -c 'DROP TABLE users'`, `mysql -e "drop database x"`, `sqlite3 a.db 'DROP TABLE t;'`, "echo 'DROP TABLE t' | psql db",
-				"psql <<EOF\nSELECT 1;\nDROP TABLE t;\nEOF", `psql -c "ALTER TABLE t DROP COLUMN c"`, "mysql db <<< 'drop table x'"},
+				"psql <<EOF\nSELECT 1;\nDROP TABLE t;\nEOF", `psql -c "ALTER TABLE t DROP COLUMN c"`, "mysql db <<< 'drop table x'", `clickhouse client -q 'DROP DATABASE d'`,
+				`cqlsh host -e 'DROP KEYSPACE ks'`, `heroku pg:psql -a app -c 'DROP TABLE t'`, `npx wrangler d1 execute DB --remote --command="DROP TABLE t"`,
+				`bq query --use_legacy_sql=false 'DROP TABLE ds.t'`, "echo 'DROP TABLE t' | python manage.py dbshell", "sqlcmd -Q 'SELECT 1\nDROP TABLE t'",
+				`python3 -c "import sqlite3; sqlite3.connect('a.db').execute('DROP TABLE t')"`, "echo 'DROP TABLE t;' > x.sql; psql -f x.sql",
+				`psql -c "DO \$\$ BEGIN EXECUTE 'DROP TABLE t'; END \$\$"`, `wp db query 'DROP TABLE wp_posts'`, `mysql -e "/*!50000 DROP TABLE t */"`},
 			LookAlikes: []string{`psql -c 'SELECT 1'`, `grep 'DROP TABLE' x.sql`, `echo 'DROP TABLE t'`, `psql -c "SELECT 'DROP TABLE t'"`,
-				`psql -c 'select 1 -- DROP TABLE t'`, "cat <<EOF > x.sql\nDROP TABLE t;\nEOF", "psql drop table"},
+				`psql -c 'select 1 -- DROP TABLE t'`, "cat <<EOF > x.sql\nDROP TABLE t;\nEOF", "psql drop table", `psql -c 'ALTER TABLE t ALTER c DROP NOT NULL'`,
+				`python3 -c "print('DROP TABLE t')"`, "psql -f x.sql", `bq ls 'DROP TABLE t'`, `mysql -e "CREATE TRIGGER g AFTER INSERT ON a FOR EACH ROW BEGIN DELETE FROM b; DROP TABLE c; END"`},
 		}, payload.SQLDrop),
 		sqlRow(Row{ID: "sql.truncate", Key: "SQL TRUNCATE", Matches: "TRUNCATE, given to a database client",
-			Examples:   []string{`psql -c 'TRUNCATE users'`, `mysql -e 'truncate table x'`, "echo 'TRUNCATE t' | mysql"},
-			LookAlikes: []string{`psql -c 'SELECT truncate(1.5)'`, `echo TRUNCATE t`, `psql -c "SELECT 'TRUNCATE t'"`},
+			Examples:   []string{`psql -c 'TRUNCATE users'`, `mysql -e 'truncate table x'`, "echo 'TRUNCATE t' | mysql", `cqlsh -e 'TRUNCATE ks.t'`, `snowsql -q 'truncate table t'`},
+			LookAlikes: []string{`psql -c 'SELECT truncate(1.5)'`, `echo TRUNCATE t`, `psql -c "SELECT 'TRUNCATE t'"`, `mysql -e "SELECT 1 # TRUNCATE t"`},
 		}, payload.SQLTruncate),
 		sqlRow(Row{ID: "sql.delete", Key: "SQL DELETE without WHERE", Matches: "DELETE without a WHERE in which a column takes part",
 			Examples: []string{`psql -c 'DELETE FROM users'`, `mysql -e 'delete from t where 1=1'`, `sqlite3 a.db 'DELETE FROM t'`,
-				`psql -c "DELETE FROM t WHERE true"`},
-			LookAlikes: []string{`psql -c 'DELETE FROM users WHERE id = 1'`, `echo 'DELETE FROM users'`, `psql -c "SELECT 'DELETE FROM t'"`},
+				`psql -c "DELETE FROM t WHERE true"`, `mysql shop -e "DELETE FROM cart WHERE 1 OR id=3"`, `psql -c 'WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d'`,
+				`psql -c 'DELETE FROM t WHERE id = id'`},
+			LookAlikes: []string{`psql -c 'DELETE FROM users WHERE id = 1'`, `echo 'DELETE FROM users'`, `psql -c "SELECT 'DELETE FROM t'"`, `psql -c 'EXPLAIN DELETE FROM t'`,
+				`psql -c 'DELETE FROM t WHERE false OR id=1'`},
 		}, payload.SQLDelete),
 		sqlRow(Row{ID: "sql.update", Key: "SQL UPDATE without WHERE", Matches: "UPDATE without a WHERE in which a column takes part",
-			Examples:   []string{`psql -c 'UPDATE users SET a = 1'`, `mysql -e 'update t set a=2 where 1'`, "echo 'UPDATE t SET a=1' | psql"},
-			LookAlikes: []string{`psql -c 'UPDATE users SET a = 1 WHERE id = 2'`, `echo 'UPDATE t SET a = 1'`, `psql -c 'SELECT 1 FOR UPDATE'`},
+			Examples:   []string{`psql -c 'UPDATE users SET a = 1'`, `mysql -e 'update t set a=2 where 1'`, "echo 'UPDATE t SET a=1' | psql", `sqlite3 a.db "UPDATE t SET a='where x=1'"`},
+			LookAlikes: []string{`psql -c 'UPDATE users SET a = 1 WHERE id = 2'`, `echo 'UPDATE t SET a = 1'`, `psql -c 'SELECT 1 FOR UPDATE'`, `mysql -e 'INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a=1'`},
 		}, payload.SQLUpdate),
 	}
 }
 
+// sqlRow completes a row about one act. The text is read once for all four.
 func sqlRow(r Row, act payload.SQLAct) Row {
-	r.Family, r.Remember, r.Leaves, r.Programs = "sql", RememberAll, true, sqlPrograms
+	r.Family, r.Remember, r.Leaves, r.Programs = "sql", RememberAll, true, sqlPrograms()
 	r.Match = func(a *Act) []Hit {
-		for _, text := range sqlTexts(a) {
-			for _, f := range payload.SQL(text, clientOf(a.Program).dialect) {
-				if f.Act == act {
-					return []Hit{{Reason: "destroys data in a database: " + f.Text}}
+		for _, c := range clientsOf(a) {
+			for _, text := range sqlTexts(a, c) {
+				for _, f := range payload.SQL(text, c.dialect) {
+					if f.Act == act {
+						return []Hit{{Reason: "destroys data in a database: " + f.Text}}
+					}
 				}
 			}
 		}
@@ -88,31 +54,68 @@ func sqlRow(r Row, act payload.SQLAct) Row {
 	return r
 }
 
-// sqlTexts lists the SQL that a client is given.
-func sqlTexts(a *Act) []string {
-	c := clientOf(a.Program)
-	args := a.Args(analysis.Grammar{Short: c.short, Long: c.long})
+// sqlTexts lists the SQL that a client is given: by options, operands, standard input, and files that the session wrote.
+func sqlTexts(a *Act, c *client) []string {
+	args := a.Args(analysis.Grammar{Short: c.short, Long: c.longs})
+	operands, ok := c.behindVerb(args.Operands)
+	if !ok || c.dry(args) {
+		return nil
+	}
 	var texts []string
-	for _, name := range c.code {
+	option := false
+	for _, name := range c.codes {
 		for _, w := range args.Values[name] {
-			texts = append(texts, plain(w)...)
+			texts, option = append(texts, plain(w)...), true
 		}
 	}
-	if c.operands >= 0 && len(args.Operands) > c.operands {
-		for _, w := range args.Operands[c.operands:] {
-			texts = append(texts, plain(w)...)
+	if c.operands >= 0 && len(operands) > c.operands {
+		rest := operands[c.operands:]
+		if c.joined {
+			texts = append(texts, joined(rest))
+		} else {
+			for _, w := range rest {
+				texts = append(texts, plain(w)...)
+			}
 		}
 	}
-	if a.Stdin.Text != "" {
+	for _, name := range c.filed {
+		for _, w := range args.Values[name] {
+			texts = append(texts, a.written1(w)...)
+		}
+	}
+	switch {
+	case option && c.program != "sqlite3": // then standard input isn't read
+	case a.Stdin.Text != "":
 		texts = append(texts, analysis.Show(a.Stdin.Text))
+	case a.Stdin.Kind == analysis.StdinFile:
+		texts = append(texts, a.written1(a.Stdin.File)...)
 	}
 	return texts
+}
+
+// written1 gives the text of a file that the session wrote.
+func (a *Act) written1(w analysis.Word) []string {
+	var out []string
+	for _, t := range a.Reading.Targets(a.Command, w) {
+		if text, ok := a.Reading.Written(t.Path); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func joined(words []analysis.Word) string {
+	text := ""
+	for _, w := range words {
+		text += analysis.Show(w.Text) + " "
+	}
+	return text
 }
 
 func plain(w analysis.Word) []string {
 	var out []string
 	for _, v := range w.Values() {
-		out = append(out, analysis.Show(v))
+		out = append(out, analysis.Show(analysis.Plain(v)))
 	}
 	return out
 }
