@@ -98,6 +98,7 @@ type Redirect struct {
 	Op     string // as written: > >> >| &> &>> <> >& < <<< << <&
 	Write  bool   // opens the target for writing
 	Target Word   // a here-document's is its body
+	fd     string // the descriptor, when one is written
 }
 
 // Stdin says what a command reads.

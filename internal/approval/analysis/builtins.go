@@ -110,28 +110,108 @@ func unionDirs(a, b []string) []string {
 
 func loseDir(_ *reader, st *state, _ *Command) { st.dirs = []string{""} }
 
-func unsetVars(_ *reader, st *state, c *Command) {
+func unsetVars(r *reader, st *state, c *Command) {
+	functions := false
 	for _, w := range c.Words[1:] {
-		if name, ok := w.Exact(); ok && !strings.HasPrefix(name, "-") {
+		name, ok := w.Exact()
+		switch {
+		case !ok:
+		case strings.HasPrefix(name, "-"):
+			functions = functions || strings.Contains(name, "f")
+		case functions:
+			st.own()
+			delete(st.funcs, name)
+		default:
 			st.unset(name)
 		}
 	}
 }
 
-func readVars(_ *reader, st *state, c *Command) {
-	names := c.Words[1:]
+// readVars sets what read and its kin read: known when the input is.
+func readVars(r *reader, st *state, c *Command) {
+	args := c.Args(Grammar{Short: "adinNptuCcOs"})
+	input, known := c.Stdin.Text, c.Stdin.Known
+	if c.Stdin.Kind == StdinFile {
+		out := r.contents(c, []string{c.Stdin.File.Text})
+		input, known = out.text, out.known
+	}
+	lines := strings.Split(strings.TrimSuffix(input, "\n"), "\n")
+	if c.Program == "mapfile" || c.Program == "readarray" {
+		for _, w := range args.Operands {
+			v := variable{vals: []string{markUnknown}, from: c.Stdin.From}
+			if known && len(lines) <= MaxLoopItems {
+				v = variable{arr: true}
+				for _, l := range lines {
+					v.list = append(v.list, Word{Text: l, Span: w.Span})
+				}
+			}
+			st.set(w.Text, v)
+		}
+		return
+	}
+	if r.loops == 0 {
+		lines = lines[:1]
+	}
+	known = known && c.Program == "read" && len(lines) <= MaxValues
+	names := args.Operands
+	for _, w := range args.Values["a"] { // into an array
+		v := variable{vals: []string{markUnknown}, from: c.Stdin.From}
+		if known && len(lines) == 1 {
+			v = variable{arr: true, list: fieldWords(lines[0], st.ifs())}
+		}
+		st.set(w.Text, v)
+		return
+	}
+	if len(names) == 0 {
+		names = []Word{{Text: "REPLY"}}
+	}
 	for i, w := range names {
 		name, ok := w.Exact()
-		if !ok || strings.HasPrefix(name, "-") {
+		if !ok {
 			continue
 		}
-		val := markUnknown
-		if c.Program == "read" && c.Stdin.Known && c.Stdin.Kind == StdinText && i == len(names)-1 && len(names) == 1 {
-			val, _, _ = strings.Cut(c.Stdin.Text, "\n")
-			val = strings.Trim(val, " \t")
+		v := variable{from: c.Stdin.From}
+		for _, l := range lines {
+			v.vals = union(v.vals, []string{readField(l, i, i == len(names)-1, st.ifs())})
 		}
-		st.set(name, variable{vals: []string{val}, from: c.Stdin.From})
+		if !known {
+			v.vals = []string{markUnknown}
+		}
+		st.set(name, v)
 	}
+}
+
+// readField is what read puts into its n-th variable: a field, or for the last one the rest of the line.
+func readField(line string, n int, last bool, ifs string) string {
+	line = strings.Trim(line, " \t")
+	for range n {
+		i := strings.IndexAny(line, ifs)
+		if i < 0 {
+			return ""
+		}
+		line = strings.TrimLeft(line[i+1:], " \t")
+	}
+	if i := strings.IndexAny(line, ifs); i >= 0 && !last && ifs != "" {
+		return line[:i]
+	}
+	return line
+}
+
+func fieldWords(text, ifs string) []Word {
+	fields, _, _ := splitFields(text, ifs)
+	words := make([]Word, len(fields))
+	for i, f := range fields {
+		words[i] = Word{Text: f}
+	}
+	return words
+}
+
+// ifs are the characters that split fields.
+func (st *state) ifs() string {
+	if v, ok := st.vars["IFS"]; ok && len(v.vals) == 1 && Literal(v.vals[0]) {
+		return v.vals[0]
+	}
+	return " \t\n"
 }
 
 func setOptions(_ *reader, st *state, c *Command) {

@@ -127,7 +127,7 @@ func (r *reader) wrapped(st *state, in *inner, at place) (out output, carried bo
 		out = r.text(run.clone(), t, c, at)
 	}
 	if len(in.words) == 0 {
-		if in.shell || w.joined && w.where != nil && len(in.texts) == 0 {
+		if in.shell || c.Program == "newgrp" || w.joined && w.where != nil && len(in.texts) == 0 {
 			return r.login(run, c, at), true
 		}
 		return out, len(in.texts) > 0
@@ -351,8 +351,14 @@ func splitWords(w Word) []Word {
 func (r *reader) typescript(st *state, c *Command, at place) {
 	at.last = false
 	args := c.Args(Grammar{Short: "cBEIOTm", Long: []string{"command", "echo", "log-in", "log-io", "log-out", "log-timing", "logging-format", "output-limit"}})
-	for _, w := range slices.Concat(args.Values["c"], args.Values["command"]) {
+	texts := slices.Concat(args.Values["c"], args.Values["command"])
+	for _, w := range texts {
 		r.text(st.clone(), w, c, at)
+	}
+	if len(texts) == 0 && len(args.Operands) > 1 { // the way of BSD: the file, then a command
+		i := slices.IndexFunc(c.Words, func(w Word) bool { return w.Span == args.Operands[1].Span && w.Text == args.Operands[1].Text })
+		at.origin = origin(c, false)
+		r.run(st.clone(), simple{words: c.Words[max(i, 1):], span: c.Span}, at)
 	}
 }
 

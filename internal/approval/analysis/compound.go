@@ -86,7 +86,9 @@ func (r *reader) ifClause(st *state, c *syntax.IfClause, at place) output {
 // loop reads a body that may run any number of times: what it assigns is known as a set.
 func (r *reader) loop(st *state, body func(*state) output) output {
 	branch := st.clone()
+	r.loops++
 	body(branch)
+	r.loops--
 	if len(branch.assigned) > 0 || !slices.Equal(branch.dirs, st.dirs) {
 		st.merge(branch, r)
 	}

@@ -140,10 +140,13 @@ func (r *reader) programs(word string, c simple, at place) []string {
 			}
 		}
 	}
-	if !Known(base) && len(names) > 0 {
+	if !Known(base) && len(names) > 0 && !scriptName(base) {
 		if n := len(r.out.Notes); n == 0 || r.out.Notes[n-1].Kind != NoteDynamic || r.out.Notes[n-1].Span != c.span {
 			r.out.Notes = append(r.out.Notes, Note{NoteDynamic, c.span, "the program " + Show(word) + " is only known when the command runs",
 				len(r.out.Commands)})
+		}
+		if name, _ := Emptied(base); Literal(name) && r.known(programName(name)) { // the most likely reading of r${x}m
+			return []string{programName(name)}
 		}
 		return []string{""}
 	}
@@ -151,6 +154,16 @@ func (r *reader) programs(word string, c simple, at place) []string {
 		names = []string{""}
 	}
 	return names
+}
+
+// scriptName tells whether a name that is only known in part ends as scripts do, and programs with a row don't.
+func scriptName(base string) bool {
+	for _, end := range [...]string{".sh", ".bash", ".py", ".pl", ".rb", ".js", ".ts", ".mjs", ".php"} {
+		if strings.HasSuffix(base, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // versioned are programs whose names often carry a version: python3.12, bash-5.2.
@@ -251,6 +264,7 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 		fd := ""
 		if red.N != nil {
 			fd = red.N.Value
+			out.fd = fd
 		}
 		switch red.Op {
 		case syntax.Hdoc, syntax.DashHdoc:

@@ -11,9 +11,7 @@ func (r *reader) fanOut(st *state, in *inner, at place) output {
 	var extra []Word
 	span := c.Words[0].Span
 	if c.Stdin.Known {
-		for _, f := range strings.Fields(c.Stdin.Text) {
-			extra = append(extra, Word{Text: strings.Trim(f, `"'`), Span: span})
-		}
+		extra = in.arguments(span)
 	} else {
 		extra = []Word{{Text: markSome, From: c.Stdin.From, Span: span}}
 	}
@@ -54,6 +52,33 @@ func (r *reader) fanOut(st *state, in *inner, at place) output {
 		return r.joined(sub, words, c, at)
 	}
 	return r.run(sub, simple{words: words, span: c.Span}, at)
+}
+
+// arguments splits what xargs or parallel reads as its options say.
+func (in *inner) arguments(span Span) []Word {
+	text := in.c.Stdin.Text
+	sep := ""
+	switch d, ok := in.value("d delimiter"); {
+	case strings.Contains(in.letters, "0"), slices.ContainsFunc(in.options, func(o option) bool { return o.name == "null" }):
+		sep = "\x00"
+	case ok:
+		sep = ansiC(d.Text)
+	case in.replace != "" || in.c.Program == "parallel":
+		sep = "\n"
+	}
+	if sep == "" {
+		return splitWords(Word{Text: text, Span: span})
+	}
+	var words []Word
+	for f := range strings.SplitSeq(text, sep) {
+		if sep == "\n" {
+			f = strings.Trim(f, " \t\"'")
+		}
+		if f != "" {
+			words = append(words, Word{Text: f, Span: span})
+		}
+	}
+	return words
 }
 
 // execOptions are the words behind which find or fd is given a command.

@@ -23,7 +23,7 @@ type interpreter struct {
 	options  bool   // program text comes by option only: an operand is data
 }
 
-var shell = interpreter{shell: true, code: "c", short: "oO", valued: "rcfile init-file", quiet: "nD dump-strings dump-po-strings"}
+var shell = interpreter{shell: true, code: "c", long: "command commands init-command", short: "oO", valued: "rcfile init-file", quiet: "nD dump-strings dump-po-strings"}
 
 // interpreters run a text: an option's value, standard input, or a file. Options are from the programs' manuals.
 var interpreters = sync.OnceValue(func() map[string]interpreter {
@@ -115,6 +115,9 @@ loop:
 		case f.encoded:
 			p.words, p.kind = []Word{decoded(value)}, fromOption
 			return p
+		case f.code && f.given:
+			p.words, p.kind, p.args = []Word{value}, fromOption, words
+			return p
 		case f.code && lang.shell: // the text is the first operand, after all options
 			option = true
 		case f.code && lang.rest:
@@ -169,6 +172,7 @@ type langFlag struct {
 	encoded bool // its value is program text in base64
 	init    bool
 	file    bool
+	given   bool // a shell's program text is the option's own value
 }
 
 func (lang interpreter) flag(text string) (f langFlag) {
@@ -178,7 +182,7 @@ func (lang interpreter) flag(text string) (f langFlag) {
 	letters, long, _ := strings.Cut(lang.quiet, " ")
 	name, value, attached := strings.Cut(strings.TrimLeft(text, "-"), "=")
 	if strings.HasPrefix(text, "--") || len(name) > 1 && (has(lang.long, name) || lang.valued != "" && has(lang.valued, name)) && !lang.shell {
-		f.value, f.code = value, has(lang.long, name)
+		f.value, f.code, f.given = value, has(lang.long, name), lang.shell
 		f.wants = !attached && (f.code || has(lang.valued, name))
 		f.quiet, f.init = has(long, name), lang.shell && (name == "rcfile" || name == "init-file")
 		return f
@@ -267,6 +271,9 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) 
 		return r.runTexts(sub, p.words, c, lang, in)
 	case fromFile:
 		w := p.words[0]
+		if body, ok := descriptor(c, w); ok {
+			return r.runTexts(sub, []Word{body}, c, lang, in)
+		}
 		out, ok := r.processOut[w.From]
 		if !ok || w.From.Empty() {
 			r.follow(sub, w, c, lang, in)
@@ -288,6 +295,23 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) 
 		return r.runTexts(sub, []Word{text}, c, lang, in)
 	}
 	return output{}
+}
+
+// descriptor is what stands behind a path such as /dev/fd/3, when a redirect of the command says so.
+func descriptor(c *Command, w Word) (Word, bool) {
+	n, ok := strings.CutPrefix(w.Text, "/dev/fd/")
+	if !ok {
+		n, ok = strings.CutPrefix(w.Text, "/proc/self/fd/")
+	}
+	if !ok || n == "63" {
+		return Word{}, false
+	}
+	for _, red := range c.Redirects {
+		if red.fd == n && strings.HasPrefix(red.Op, "<<") {
+			return red.Target, true
+		}
+	}
+	return Word{}, false
 }
 
 // runTexts reads program texts in an interpreter's language.

@@ -13,11 +13,12 @@ func nesting(text string) (depth, at int) {
 }
 
 type nester struct {
-	text  string
-	open  []byte // ( { [ ` " and k for a keyword
-	docs  []heredoc
-	deep  int
-	words bool // the next word stands where a keyword may
+	text      string
+	open      []byte // ( { [ ` " and k for a keyword
+	docs      []heredoc
+	deep      int
+	continued []int // backslashes that end a comment
+	words     bool  // the next word stands where a keyword may
 }
 
 type heredoc struct {
@@ -104,7 +105,11 @@ func (n *nester) step(i int) int {
 	case c == ']':
 		n.pop('[')
 	case c == '#' && (i == 0 || strings.IndexByte(" \t\n;&|(", t[i-1]) >= 0):
-		return i + max(0, indexOr(t[i:], '\n'))
+		end := i + indexOr(t[i:], '\n')
+		if t[end-1] == '\\' && end < len(t) {
+			n.continued = append(n.continued, end-1)
+		}
+		return end
 	case c == '<' && strings.HasPrefix(t[i:], "<<") && !strings.HasPrefix(t[i:], "<<<"):
 		return n.heredocStart(i + 2)
 	case c == '\n':

@@ -25,6 +25,7 @@ var optionRunners = sync.OnceValue(func() map[string][]optionRun {
 	}
 	pager := []optionRun{{long: "pager", names: "pager"}}
 	listen := []optionRun{{short: "cegGhiIopqsSwWxX", long: "exec sh-exec", names: "c e exec sh-exec"}}
+	apt := []optionRun{{short: "oct", long: "option", names: "o option", prefix: "APT::Update::* DPkg::Pre* DPkg::Post* Dpkg::Pre* Dpkg::Post*", bare: true}}
 	mail := []optionRun{{short: "SscbaFrq", names: "S", prefix: "sendmail PAGER EDITOR VISUAL SHELL", bare: true}}
 	return map[string][]optionRun{
 		"ssh": {ssh}, "autossh": {ssh}, "slogin": {ssh},
@@ -46,6 +47,7 @@ var optionRunners = sync.OnceValue(func() map[string][]optionRun {
 		"hg":   {{long: "config", names: "config", prefix: "alias.* hooks.* ui.editor ui.ssh ui.merge pager.pager", bare: true}},
 		"fzf":  {{short: "qfdn", long: "preview query filter", names: "preview"}, {long: "bind", names: "bind", prefix: "*execute *reload *become", bare: true}},
 		"ncat": listen, "nc": listen, "netcat": listen, "nc.traditional": listen,
+		"apt-get": apt, "apt": apt,
 		"feh":  {{short: "A", long: "action", names: "A action"}},
 		"mail": mail, "mailx": mail, "mutt": {{short: "eFH", names: "e", prefix: "!", bare: true}},
 		"restic": {{long: "password-command", names: "password-command"}, {short: "o", long: "option", names: "o option", prefix: "sftp.command", bare: true}},
@@ -134,7 +136,7 @@ func (r *reader) commandValue(st *state, value Word, c *Command, argv bool, at p
 	if !Known(leadMark(strings.TrimLeft(value.Text, " "))) {
 		return
 	}
-	if !argv {
+	if !argv || strings.ContainsAny(value.Text, " \t\n") {
 		r.text(st, value, c, at)
 		return
 	}

@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"encoding/base64"
-	"encoding/hex"
 	"slices"
 	"strings"
 )
@@ -19,14 +17,10 @@ func printer(program string) func(*reader, *state, *Command) output {
 		return printf
 	case "cat":
 		return cat
-	case "base64":
-		return decode
-	case "xxd":
-		return unhex
-	case "rev":
-		return rev
-	case "tr":
-		return translate
+	case "basename", "dirname":
+		return pathPart(program)
+	case "mktemp":
+		return temporary
 	case "pwd":
 		return pwd
 	case "which", "command", "type":
@@ -41,6 +35,9 @@ func printer(program string) func(*reader, *state, *Command) output {
 func (r *reader) prints(st *state, c *Command) output {
 	p := printer(c.Program)
 	if p == nil {
+		if f, ok := filterOf(c.Program); ok {
+			return r.filtered(f, c)
+		}
 		return output{}
 	}
 	out := p(r, st, c)
@@ -185,119 +182,6 @@ func cat(r *reader, _ *state, c *Command) output {
 		return output{}
 	}
 	return r.input(c, slices.DeleteFunc(texts, func(t string) bool { return t == "-u" }))
-}
-
-func decode(r *reader, _ *state, c *Command) output {
-	texts, ok := literals(c.Words[1:])
-	flags, files := splitFlags(texts)
-	in := r.input(c, files)
-	if !ok || !in.known || !slices.ContainsFunc(flags, func(f string) bool {
-		return f == "--decode" || len(f) > 1 && f[1] != '-' && strings.ContainsAny(f, "dD")
-	}) {
-		return output{}
-	}
-	clean := strings.Map(func(ch rune) rune {
-		if strings.ContainsRune(" \t\r\n", ch) {
-			return -1
-		}
-		return ch
-	}, in.text)
-	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
-	if err != nil || strings.IndexByte(string(text), 0) >= 0 {
-		return output{}
-	}
-	return output{string(text), true}
-}
-
-func unhex(r *reader, _ *state, c *Command) output {
-	texts, ok := literals(c.Words[1:])
-	flags, files := splitFlags(texts)
-	in := r.input(c, files)
-	joined := strings.Join(flags, "")
-	if !ok || !in.known || !strings.Contains(joined, "r") || !strings.Contains(joined, "p") {
-		return output{}
-	}
-	text, err := hex.DecodeString(strings.Join(strings.Fields(in.text), ""))
-	if err != nil || strings.IndexByte(string(text), 0) >= 0 {
-		return output{}
-	}
-	return output{string(text), true}
-}
-
-func splitFlags(texts []string) (flags, files []string) {
-	for _, t := range texts {
-		if len(t) > 1 && t[0] == '-' {
-			flags = append(flags, t)
-		} else {
-			files = append(files, t)
-		}
-	}
-	return flags, files
-}
-
-func rev(r *reader, _ *state, c *Command) output {
-	texts, ok := literals(c.Words[1:])
-	in := r.input(c, texts)
-	if !ok || !in.known {
-		return output{}
-	}
-	lines := strings.SplitAfter(in.text, "\n")
-	for i, l := range lines {
-		body, nl := strings.CutSuffix(l, "\n")
-		runes := []rune(body)
-		slices.Reverse(runes)
-		lines[i] = string(runes)
-		if nl {
-			lines[i] += "\n"
-		}
-	}
-	return output{strings.Join(lines, ""), true}
-}
-
-// translate handles tr SET1 SET2 and tr -d SET, with ranges.
-func translate(_ *reader, _ *state, c *Command) output {
-	texts, ok := literals(c.Words[1:])
-	if !ok || !c.Stdin.Known || len(texts) != 2 || strings.Contains(texts[0], "[:") {
-		return output{}
-	}
-	if texts[0] == "-d" {
-		set := trSet(texts[1])
-		return output{strings.Map(func(r rune) rune {
-			if strings.ContainsRune(set, r) {
-				return -1
-			}
-			return r
-		}, c.Stdin.Text), true}
-	}
-	if strings.HasPrefix(texts[0], "-") {
-		return output{}
-	}
-	from, to := trSet(texts[0]), trSet(texts[1])
-	if to == "" {
-		return output{}
-	}
-	return output{strings.Map(func(r rune) rune {
-		if i := strings.LastIndex(from, string(r)); i >= 0 {
-			return rune(to[min(i, len(to)-1)])
-		}
-		return r
-	}, c.Stdin.Text), true}
-}
-
-func trSet(s string) string {
-	s = ansiC(s)
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if i+2 < len(s) && s[i+1] == '-' && s[i] <= s[i+2] {
-			for ch := int(s[i]); ch <= int(s[i+2]); ch++ {
-				b.WriteByte(byte(ch))
-			}
-			i += 2
-			continue
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 func pwd(_ *reader, st *state, _ *Command) output {

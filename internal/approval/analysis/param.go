@@ -62,7 +62,11 @@ func (b *builder) words(list []Word, quoted, star bool) {
 		for i, w := range list {
 			texts[i] = w.Text
 		}
-		b.add(strings.Join(texts, " "))
+		sep := " "
+		if v, ok := b.st.vars["IFS"]; ok && len(v.vals) == 1 && Literal(v.vals[0]) {
+			sep = v.vals[0][:min(1, len(v.vals[0]))]
+		}
+		b.add(strings.Join(texts, sep))
 		return
 	}
 	for i, w := range list {
@@ -208,6 +212,15 @@ func (b *builder) operator(p *syntax.ParamExp, vals []string, at place) []string
 			return []string{markSome}
 		}
 		return vals
+	case syntax.OtherParamOps:
+		switch w.Text {
+		case "L":
+			return each(vals, strings.ToLower)
+		case "U":
+			return each(vals, strings.ToUpper)
+		case "P", "E", "Q", "u":
+			return each(vals, func(v string) string { return v })
+		}
 	case syntax.UpperAll:
 		return each(vals, strings.ToUpper)
 	case syntax.LowerAll:

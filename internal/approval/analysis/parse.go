@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,14 +45,14 @@ func Parse(command string) (*Script, error) {
 		s.err, s.errAt = fmt.Errorf("%w: more than %d nestings at byte %d", ErrTooLarge, MaxNesting, at), at
 		return s, s.err
 	}
-	text := s.valid()
+	text := endComments(s.valid())
 	stmts, err := parse(text)
-	for range 4 { // bash ends an open here-document at the end of the text
-		end, ok := openHeredoc(err)
+	for range 4 {
+		next, ok := s.mend(text, err)
 		if !ok {
 			break
 		}
-		text = strings.TrimSuffix(text, "\n") + "\n" + end + "\n"
+		text = next
 		stmts, err = parse(text)
 	}
 	s.stmts = stmts
@@ -61,6 +62,87 @@ func Parse(command string) (*Script, error) {
 		s.err = errors.New("the text holds no command")
 	}
 	return s, s.err
+}
+
+// mend returns the text as bash reads it where the parser knows less of the grammar: an open here-document ends at the end of the text,
+// an element of an array may be assigned in front of a command, a command may be negated twice, (( may open two subshells.
+func (s *Script) mend(text string, err error) (string, bool) {
+	if err == nil {
+		return "", false
+	}
+	if end, ok := openHeredoc(err); ok {
+		return strings.TrimSuffix(text, "\n") + "\n" + end + "\n", true
+	}
+	var at int
+	var what string
+	var parseErr syntax.ParseError
+	var langErr syntax.LangError
+	switch {
+	case errors.As(err, &parseErr):
+		at, what = int(parseErr.Pos.Offset()), parseErr.Text
+	case errors.As(err, &langErr):
+		at, what = int(langErr.Pos.Offset()), langErr.Feature
+	}
+	at = min(at, len(text))
+	switch {
+	case strings.Contains(what, "inline variables cannot be arrays"):
+		return plainElements(text, at)
+	case strings.Contains(what, "negate a command multiple times"):
+		if i := strings.IndexByte(text[at:], '!'); i >= 0 {
+			return text[:at+i] + " " + text[at+i+1:], true
+		}
+	case strings.Contains(what, "arithmetic"), strings.Contains(what, "matching `(` with `)`"), strings.Contains(what, "matching `((`"),
+		strings.Contains(what, "matching `$((`"):
+		if i := strings.LastIndex(text[:min(at+2, len(text))], "(("); i >= 0 {
+			s.insertAt(text, i+1)
+			return text[:i+1] + " " + text[i+1:], true
+		}
+	}
+	return "", false
+}
+
+// insertAt notes that one byte is put into the parsed text at a place, so that offsets stay those of the original.
+func (s *Script) insertAt(text string, at int) {
+	if s.offsets == nil {
+		s.offsets = make([]int, len(text))
+		for i := range s.offsets {
+			s.offsets[i] = i
+		}
+	}
+	if at < len(s.offsets) {
+		s.offsets = slices.Insert(s.offsets, at, s.offsets[at])
+	}
+}
+
+// plainElements makes names of the array elements that are assigned in front of a command: nothing looks at them there.
+func plainElements(text string, at int) (string, bool) {
+	b := []byte(text)
+	for i := at; i < len(b) && b[i] != '='; i++ {
+		switch c := b[i]; {
+		case c == ' ' || c == '\n' || c == '(':
+			return "", false
+		case !(c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'):
+			b[i] = '_'
+		}
+	}
+	return string(b), string(b) != text
+}
+
+// endComments ends comments at their line: a backslash there continues nothing, but the parser thinks so.
+func endComments(text string) string {
+	if !strings.Contains(text, "\\\n") || strings.IndexByte(text, '#') < 0 {
+		return text
+	}
+	n := nester{text: text}
+	n.run()
+	if len(n.continued) == 0 {
+		return text
+	}
+	b := []byte(text)
+	for _, i := range n.continued {
+		b[i] = ' '
+	}
+	return string(b)
 }
 
 func (s *Script) fail(err error) {

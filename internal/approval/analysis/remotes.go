@@ -26,10 +26,10 @@ func remotes() map[string]wrapper {
 // clouds do so with verbs.
 func clouds() map[string][]wrapper {
 	gcloud := wrapper{verb: "compute ssh", long: "command zone project container ssh-key-file ssh-flag region worker", text: "command", only: true,
-		mixed: true, operands: 1, where: onRemote}
+		mixed: true, dash: true, joined: true, where: onRemote}
 	fly := []wrapper{{verb: "ssh console", short: "Casr", long: "command app", text: "C command", only: true, where: onRemote}}
 	return map[string][]wrapper{
-		"vagrant": {{verb: "ssh", short: "c", long: "command", text: "c command", mixed: true, only: true, where: onRemote},
+		"vagrant": {{verb: "ssh", short: "c", long: "command", text: "c command", mixed: true, dash: true, joined: true, only: true, where: onRemote},
 			{verb: "winrm", short: "c", long: "command", text: "c command", mixed: true, only: true, where: onRemote}},
 		"gcloud": {gcloud, renamed(gcloud, "alpha compute ssh"), renamed(gcloud, "beta compute ssh"), renamed(gcloud, "compute tpus tpu-vm ssh"),
 			renamed(gcloud, "workstations ssh")},

@@ -66,7 +66,10 @@ func (r *reader) source(st *state, c *Command, at place) {
 // sourced reads a file that a shell takes its text from: a process substitution, standard input, a file that the session brought.
 func (r *reader) sourced(st *state, w Word, c *Command, at place) {
 	out, ok := r.processOut[w.From]
+	body, given := descriptor(c, w)
 	switch {
+	case given:
+		w = body
 	case ok && !w.From.Empty():
 		w = Word{Text: out.value(), From: w.From, Span: w.Span}
 	case oneOf(w, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") && c.Stdin.Kind != StdinInherited && c.Stdin.Kind != StdinFile:

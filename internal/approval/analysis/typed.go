@@ -19,12 +19,23 @@ func specialCarrier(program string) func(*reader, *state, *Command, place) {
 		return atJob
 	case "salt", "salt-call":
 		return salt
+	case "concurrently":
+		return concurrently
 	}
 	return nil
 }
 
+// concurrently runs each of its operands.
+func concurrently(r *reader, st *state, c *Command, at place) {
+	args := c.Args(Grammar{Short: "ncpt", Long: []string{"names", "prefix-colors", "prefix", "timestamp-format", "max-processes", "restart-tries"}})
+	for _, w := range args.Operands {
+		at.last, at.stdin = false, Stdin{}
+		r.text(elsewhere(st), w, c, at)
+	}
+}
+
 // specials are their names.
-const specials = "tmux tmate screen zellij at batch salt salt-call"
+const specials = "tmux tmate screen zellij at batch salt salt-call concurrently"
 
 // elsewhere is the state of a shell that runs already: the same machine, an unknown directory.
 func elsewhere(st *state) *state {
@@ -210,10 +221,14 @@ func zellij(r *reader, st *state, c *Command, at place) {
 // atJob reads the text that at and batch put by for a shell.
 func atJob(r *reader, st *state, c *Command, at place) {
 	args := c.Args(Grammar{Short: "qft"})
-	if args.Has("lrdcf") {
+	if args.Has("lrdc") {
 		return
 	}
 	at.last = false
+	for _, w := range args.Values["f"] {
+		r.sourced(st.clone(), w, c, at)
+		return
+	}
 	r.login(st.clone(), c, at)
 }
 

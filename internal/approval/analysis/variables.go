@@ -13,6 +13,7 @@ const (
 	useArgv                          // it names a program
 	useSource                        // a shell reads the file that it names
 	useCode                          // a library or module that is loaded
+	useExpand                        // a shell expands it, as it does a here-document
 	useFlags                         // options of an interpreter, some of which load code
 )
 
@@ -24,10 +25,11 @@ var variableUses = sync.OnceValue(func() map[string]variableUse {
 			"AWS_PAGER GH_PAGER PSQL_PAGER EDITOR VISUAL SUDO_EDITOR SYSTEMD_EDITOR KUBE_EDITOR PSQL_EDITOR FCEDIT HGEDITOR SVN_EDITOR CVSEDITOR " +
 			"BROWSER LESSOPEN LESSCLOSE RSYNC_RSH CVS_RSH SVN_SSH RSYNC_CONNECT_PROG PROMPT_COMMAND FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND " +
 			"RESTIC_PASSWORD_COMMAND BORG_PASSCOMMAND BORG_RSH MAKE_TERMERR PERL5DB KUBECTL_EXTERNAL_DIFF",
-		useArgv:   "GIT_SSH GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_TEMPLATE_DIFF PKG_CONFIG DIFFPROG",
-		useSource: "BASH_ENV ENV ZDOTDIR_ENV",
+		useArgv:   "GIT_SSH GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_EXTERNAL_DIFF PKG_CONFIG DIFFPROG",
+		useExpand: "PS0 PS1 PS2 PS4 PROMPT RPROMPT",
+		useSource: "BASH_ENV ENV",
 		useCode:   "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONSTARTUP PYTHONPATH PERL5LIB RUBYLIB NODE_PATH",
-		useFlags:  "NODE_OPTIONS PERL5OPT RUBYOPT JAVA_TOOL_OPTIONS _JAVA_OPTIONS BUN_OPTIONS PYTHONINSPECT_FLAGS",
+		useFlags:  "NODE_OPTIONS PERL5OPT RUBYOPT JAVA_TOOL_OPTIONS _JAVA_OPTIONS BUN_OPTIONS",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			uses[name] = use
@@ -67,6 +69,11 @@ func (r *reader) variableSet(st *state, name string, value Word, c *Command, at 
 			return
 		}
 		r.commandValue(sub, value, &carrier, use == useArgv, at)
+	case useExpand:
+		if strings.Contains(value.Text, "$(") || strings.Contains(value.Text, "`") {
+			value.Text, value.Alts = "cat <<end_of_prompt\n"+value.Text+"\nend_of_prompt", nil
+			r.text(sub, value, &carrier, at)
+		}
 	case useSource:
 		r.sourced(sub, value, &carrier, at)
 	case useCode:

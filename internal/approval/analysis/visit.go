@@ -2,19 +2,29 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // declare handles declare, local, export, readonly and typeset.
 func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
+	var change func(string) string
 	for _, a := range c.Args {
 		if a.Name == nil {
-			r.value(st, a.Value, at)
+			switch w := r.value(st, a.Value, at); w.Text { // declare -l, -u
+			case "-l", "-xl", "-lx", "-gl":
+				change = strings.ToLower
+			case "-u", "-xu", "-ux", "-gu":
+				change = strings.ToUpper
+			}
 			continue
 		}
 		if !a.Naked {
 			set := r.assign(st, a, at)
+			if change != nil {
+				st.set(set.Name, variable{vals: each(set.Value.Values(), change)})
+			}
 			r.variableSet(st, set.Name, set.Value, r.setter(c.Variant.Value, a, at), at)
 		}
 	}
@@ -49,7 +59,7 @@ func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
 	w := r.value(st, a.Value, at)
 	switch {
 	case a.Index != nil:
-		st.set(name, variable{vals: []string{markUnknown}})
+		st.set(name, r.withElement(st, name, a.Index, w))
 	case a.Append:
 		old := r.parameter(st, name)
 		st.set(name, variable{vals: join(old, w.Values())})
@@ -57,6 +67,22 @@ func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
 		st.set(name, variable{vals: w.Values(), from: w.From})
 	}
 	return Assign{Name: name, Value: w}
+}
+
+// withElement is an array with one element set anew.
+func (r *reader) withElement(st *state, name string, index syntax.ArithmExpr, w Word) variable {
+	n, ok := number(index)
+	old := st.vars[name]
+	if !ok || n < 0 || n > len(old.list) || len(old.list) > 0 && !old.arr {
+		return variable{vals: []string{markUnknown}}
+	}
+	list := slices.Clone(old.list)
+	if n == len(list) {
+		list = append(list, w)
+	} else {
+		list[n] = w
+	}
+	return variable{list: list, arr: true}
 }
 
 // visitNode reads the substitutions inside a part of the syntax that isn't a command itself.

@@ -23,6 +23,7 @@ type reader struct {
 	aliases    map[string]Word // bodies; whether a shell expands them isn't known, so the program of that name counts too
 	respawned  map[*function]int
 	files      map[string]file // that the text itself made
+	loops      int             // loops around the place
 }
 
 // place is where a command stands.
@@ -101,7 +102,7 @@ func (r *reader) walk() {
 			r.note(NoteUnparsed, Span{0, len(r.script.text)}, fmt.Sprintf("the analysis failed: %v", v))
 		}
 	}()
-	st := &state{dirs: []string{r.in.Dir}}
+	st := &state{dirs: []string{r.in.Dir}, argsOK: true}
 	r.list(st, r.script.stmts, place{last: true})
 	r.uncalled(st)
 }

@@ -71,7 +71,7 @@ func privilege() map[string]wrapper {
 		"gksu":    {short: "um", long: "user message", elevated: true, joined: true},
 		"beesu":   {elevated: true, joined: true},
 		"sg":      {operands: 1, mixed: true, short: "c", text: "c", joined: true},
-		"newgrp":  {short: "c", text: "c", only: true},
+		"newgrp":  {short: "c", text: "c"},
 	}
 }
 
@@ -94,7 +94,7 @@ func conditions() map[string]wrapper {
 		"prlimit": {short: "po", long: "pid output", data: "p pid", joint: true},
 		"cgexec":  {short: "g", joint: true},
 		"numactl": {short: "ipmCNPx", long: "interleave preferred membind cpunodebind physcpubind localalloc", data: "sH", joint: true},
-		"systemd-run": {short: "uptEHMC", long: "unit property description slice uid gid nice working-directory setenv service-type host machine " +
+		"systemd-run": {short: "upEHMC", long: "unit property description slice uid gid nice working-directory setenv service-type host machine " +
 			"on-active on-boot on-startup on-unit-active on-unit-inactive on-calendar path-property socket-property timer-property background",
 			dir: "working-directory"},
 		"systemd-inhibit": {long: "what who why mode", data: "- list", joint: true},
@@ -107,7 +107,7 @@ func conditions() map[string]wrapper {
 		"hyperfine": {short: "wmMrpPSLDnscCu", long: "warmup min-runs max-runs runs setup prepare conclude cleanup parameter-scan parameter-list " +
 			"parameter-step-size shell style sort time-unit export-json export-csv export-markdown export-asciidoc command-name output input",
 			text: "p prepare s setup C conclude c cleanup", joined: true},
-		"entr": {}, "rlwrap": {short: "abcCDefHmOPqsStwz"}, "ifne": {}, "caffeinate": {short: "tw", joint: true}, "arch": {}, "dbus-launch": {},
+		"entr": {short: "s", text: "s"}, "rlwrap": {short: "abcCDefHmOPqsStwz"}, "ifne": {}, "caffeinate": {short: "tw", joint: true}, "arch": {}, "dbus-launch": {},
 		"watchexec":        {short: "ewfiIdnso", long: "exts watch filter ignore signal shell delay-run debounce on-busy-update workdir env", joined: true},
 		"nodemon":          {short: "wexid", long: "watch ext exec ignore delay signal", text: "x exec", only: true},
 		"chokidar":         {short: "cdi", long: "command debounce ignore", text: "c command", only: true, mixed: true},
@@ -119,7 +119,7 @@ func conditions() map[string]wrapper {
 		"proxychains":      {short: "f"}, "proxychains4": {short: "f"}, "torsocks": {short: "uPap"}, "torify": {}, "tsocks": {}, "trickle": {short: "udwltLNnp"},
 		"cpulimit": {short: "lpec"}, "optirun": {}, "primusrun": {}, "prime-run": {}, "ssh-agent": {short: "aEtPO", data: "kcs"},
 		"retry": {short: "dtmnus", long: "delay times until while", joint: true}, "run-one": same,
-		"cmd": {argv: "c k", only: true},
+		"cmd": {argv: "c k", only: true}, "asciinema": {short: "ctieq", long: "command title idle-time-limit", text: "c command", only: true},
 	}
 }
 
