@@ -149,7 +149,7 @@ func (g *Gate) check(req *Request, findings []rules.Finding, reading *analysis.R
 func (g *Gate) findings(req *Request) ([]rules.Finding, *analysis.Reading) {
 	switch req.Kind {
 	case KindPath:
-		return pathFindings(req), nil
+		return g.pathFindings(req), nil
 	case KindHook:
 		return hookFindings(req), nil
 	case KindCode:

@@ -66,15 +66,23 @@ func hookFindings(req *Request) []rules.Finding {
 	return out
 }
 
-// pathFindings judges files that a tool changes by the classes that commands are judged by.
-func pathFindings(req *Request) []rules.Finding {
-	reading := analysis.Paths(req.input())
+// pathFindings judges files that a tool changes by the places that commands are judged by, and where links in them lead.
+func (g *Gate) pathFindings(req *Request) []rules.Finding {
+	in := req.input()
+	in.Files = g.files(req)
+	reading := analysis.Paths(in)
+	at := &analysis.Command{Dirs: []string{req.Dir}}
 	var out []rules.Finding
 	for _, p := range req.Paths {
-		target := reading.Target(req.Dir, p.Path)
-		row, reason, floor := rules.ForPath(target, rules.PathUse{Delete: p.Delete, Recursive: p.Recursive})
-		if row != nil {
-			out = append(out, rules.Finding{Row: row, Text: p.Path, Reason: reason, Targets: []analysis.Target{target}, Floor: floor, Command: -1})
+		path := p.Path
+		if rest, ok := strings.CutPrefix(path, "~/"); ok && req.Home != "" {
+			path = req.Home + "/" + rest
+		}
+		for _, target := range reading.Targets(at, analysis.Word{Text: path}) {
+			row, reason, floor := rules.ForPath(target, rules.PathUse{Delete: p.Delete, Recursive: p.Recursive})
+			if row != nil {
+				out = append(out, rules.Finding{Row: row, Text: p.Path, Reason: reason, Targets: []analysis.Target{target}, Floor: floor, Command: -1})
+			}
 		}
 	}
 	return out
