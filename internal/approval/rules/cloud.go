@@ -32,7 +32,7 @@ func cloudRows() []Row {
 			"npm run delete", "cargo yank --version 1.0.0 --undo", "s3cmd ls", "mc ls a/b", "curl -X DELETE http://localhost:3000/x",
 			"gh repo clone o/delete", "npm unpublish x --dry-run", "bq query 'select 1'",
 			"aws help delete-bucket", "az group show -n delete", "gh pr close 3", "kubectl get x"},
-	}, "deletes what lives at a provider", append(providers(), platforms()...), nil)}
+	}, "deletes what lives at a provider", append(providers(), platforms()...), nil, projectRunners...)}
 }
 
 // providers are the tools of clouds and their object stores.

@@ -56,7 +56,7 @@ func databaseRows() []Row {
 			"celery -A app worker", "curl -X DELETE http://localhost:3000/users/1", "curl localhost:9200/_cat/indices",
 			"curl -XPUT localhost:9200/x", "etcdctl get x", "grep -r dropDatabase .", "git commit -m 'redis-cli FLUSHALL'",
 			"pg_dump --clean app", "mongodump --db app", "influx query 'x'", "rake test", "npx knex migrate:latest"},
-	}, "destroys a database's content", databaseTools(), databaseMore, slices.Concat(redisPrograms, mongoPrograms, requestPrograms, socketPrograms,
+	}, "destroys a database's content", databaseTools(), databaseMore, slices.Concat(redisPrograms, mongoPrograms, requestPrograms, socketPrograms, projectRunners,
 		[]string{"cypher-shell", "neo4j-shell", "python", "php", "ruby", "node", "bash", "sh"})...)
 	r.Writes = true // a flush may go to a port by redirect
 	match := r.Match
@@ -83,8 +83,8 @@ func databaseTools() []tool {
 		{names: "pg_restore", short: "hpUdfjFILnNPStT", long: "dbname host port username file jobs format schema table",
 			acts: "+-c +--clean !-l !--list !--file=- !-f !--file"},
 		{names: "mysqladmin mariadb-admin", short: "uhPSi", long: "user host port socket defaults-file password", acts: "drop"},
-		{names: "mongorestore", acts: "+--drop !--dryRun"},
-		{names: "mongoimport", acts: "+--drop"},
+		{names: "mongorestore", short: "hdcup", long: "host port db username", acts: "+--drop !--dryRun"},
+		{names: "mongoimport", short: "hdcup", long: "host port db username", acts: "+--drop"},
 		{names: "memcflush memflush memcrm", acts: "+@* +--servers"},
 		{names: "rails rake bin/rails sail padrino thor", short: "fegjIRr", long: "rakefile", safe: "-T -D -n -P --dry-run --tasks -N --describe",
 			acts: railsActs + "\nartisan " + artisanActs},

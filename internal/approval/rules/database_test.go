@@ -63,6 +63,7 @@ mongosh --eval 'db.runCommand({"drop": "c"})'
 mongosh x <<EOF\nuse y\ndb.dropDatabase()\nEOF
 echo 'db.dropDatabase()' | mongo x
 mongorestore --drop --archive=x
+mongorestore -h db -d x --drop dump/x
 rails db:drop
 rails db:reset
 rails db:schema:load

@@ -62,5 +62,5 @@ func infraRows() []Row {
 		{names: "spacectl", acts: "stack delete"},
 		{names: "ansible", short: "aimMtleuUfTBP", safe: "-C --check --list-hosts", acts: "+-a=*state=absent* +--args=*state=absent*"},
 		{names: "kops", long: "name state", acts: "delete"},
-	}, nil)}
+	}, nil, projectRunners...)}
 }

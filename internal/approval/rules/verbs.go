@@ -140,7 +140,12 @@ func verbRow(r Row, does string, tools []tool, more func(*Act) []Hit, programs .
 			return nil
 		}
 		name, words := scriptOf(a)
-		if set.find(a, name, words) {
+		hit := set.find(a, name, words)
+		if !hit && slices.Contains(projectRunners, a.Program) {
+			name, words = projectTool(words)
+			hit = set.find(a, name, words)
+		}
+		if hit {
 			return []Hit{{Reason: does + ": " + a.Line(), Targets: a.place()}}
 		}
 		if more == nil {
@@ -158,6 +163,19 @@ func (a *Act) place() []analysis.Target {
 		return a.each([]analysis.Word{gitDir(a)}, func(analysis.Target) bool { return true })
 	}
 	return nil
+}
+
+// projectRunners run a tool of the project when their first word is its name.
+var projectRunners = []string{"pnpm", "yarn", "bun"}
+
+// projectTool gives the tool that such a program is told to run.
+func projectTool(words []analysis.Word) (string, []analysis.Word) {
+	for i, w := range words {
+		if !strings.HasPrefix(w.Text, "-") && !w.Is("run") && !w.Is("exec") {
+			return w.Text, words[i+1:]
+		}
+	}
+	return "", nil
 }
 
 // scripts are interpreters that are given a tool as a file, with their option letters that take a value.
