@@ -41,24 +41,24 @@ func awk(r *reader, st *state, c *Command, at place) {
 	}
 }
 
+// awkProgram scans a program's tokens: strings, names that were given a string, and what they are handed to.
 func (r *reader) awkProgram(st *state, w Word, c *Command, at place) {
 	text := w.Text
+	vars := map[string]string{}
+	value := func(s string) Word { return Word{Text: s, Span: w.Span} }
 	for i := 0; i < len(text); i++ {
 		switch ch := text[i]; {
 		case ch == '#':
-			if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
-				i += n
-				continue
+			i += indexOr(text[i:], '\n')
+		case ch == '/' && regexMayStand(text[:i]):
+			if end := sedEnd(text[i+1:], '/'); end >= 0 {
+				i += end + 1
 			}
-			return
 		case ch == '"':
-			s, rest, ok := quotedString(text[i:])
-			if !ok {
-				return
-			}
+			s, rest := awkString(text[i:], vars)
 			i = len(text) - len(rest) - 1
 			if after := strings.TrimLeft(rest, " \t"); strings.HasPrefix(after, "|") && !strings.HasPrefix(after, "||") {
-				r.commandValue(st.clone(), Word{Text: s, Span: w.Span}, c, false, at)
+				r.commandValue(st.clone(), value(s), c, false, at)
 			}
 		case ch == '|' || ch == '>':
 			if i+1 < len(text) && (text[i+1] == ch || text[i+1] == '&') {
@@ -67,45 +67,89 @@ func (r *reader) awkProgram(st *state, w Word, c *Command, at place) {
 				continue
 			}
 			rest := strings.TrimLeft(text[i+1:], " \t(")
-			if !strings.HasPrefix(rest, `"`) {
+			if rest == "" || rest[0] != '"' && vars[nameAt(rest)] == "" {
 				continue
 			}
-			s, after, ok := quotedString(rest)
-			if !ok {
-				return
-			}
+			s, after := awkString(rest, vars)
 			i = len(text) - len(after) - 1
 			if ch == '|' {
-				r.commandValue(st.clone(), r.awkValue(s, after, w), c, false, at)
-			} else if strings.HasPrefix(s, "/") || strings.Contains(s, "..") || !strings.ContainsAny(s, " \t") {
-				r.writes(c, Word{Text: s, Span: w.Span})
+				fed := at
+				fed.stdin = Stdin{Kind: StdinPipe}
+				r.commandValue(st.clone(), value(s), c, false, fed)
+			} else if !strings.ContainsAny(s, " \t") {
+				r.writes(c, value(s))
 			}
-		case strings.HasPrefix(text[i:], "system"):
-			rest, ok := strings.CutPrefix(strings.TrimLeft(text[i+len("system"):], " \t"), "(")
-			if !ok {
-				continue
-			}
-			rest = strings.TrimLeft(rest, " \t")
-			if !strings.HasPrefix(rest, `"`) {
-				r.text(st.clone(), Word{Text: markUnknown, Span: w.Span}, c, at) // a command made of the input
-				i += len("system")
-				continue
-			}
-			if s, after, ok := quotedString(rest); ok {
-				r.commandValue(st.clone(), r.awkValue(s, after, w), c, false, at)
+		case isNameByte(ch):
+			name := nameAt(text[i:])
+			rest := strings.TrimLeft(text[i+len(name):], " \t")
+			i += len(name) - 1
+			switch {
+			case name == "system" && strings.HasPrefix(rest, "("):
+				s, after := awkString(strings.TrimLeft(rest[1:], " \t"), vars)
+				if s == "" {
+					s = markUnknown
+				}
+				r.text(st.clone(), value(s), c, at)
 				i = len(text) - len(after) - 1
+			case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
+				if rest = strings.TrimLeft(rest[1:], " \t"); strings.HasPrefix(rest, `"`) {
+					s, after := awkString(rest, vars)
+					vars[name] = s
+					i = len(text) - len(after) - 1
+				}
 			}
 		}
 	}
 }
 
-// awkValue is a string and what is joined to it, which isn't known.
-func (r *reader) awkValue(s, after string, w Word) Word {
-	after = strings.TrimLeft(after, " \t")
-	if after != "" && !strings.ContainsAny(after[:1], ");|}>,\n") {
-		s += markSome
+// regexMayStand tells whether a slash behind text opens a regular expression.
+func regexMayStand(text string) bool {
+	text = strings.TrimRight(text, " \t")
+	return text == "" || strings.IndexByte("{}(;,!~&|\n", text[len(text)-1]) >= 0
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+func nameAt(text string) string {
+	n := 0
+	for n < len(text) && isNameByte(text[n]) {
+		n++
 	}
-	return Word{Text: s, Span: w.Span}
+	return text[:n]
+}
+
+// awkString reads strings and names that stand side by side, which joins them; other values are unknown parts.
+func awkString(text string, vars map[string]string) (s, rest string) {
+	var b strings.Builder
+	for text != "" {
+		switch ch := text[0]; {
+		case ch == ' ' || ch == '\t':
+			text = text[1:]
+		case ch == '"':
+			part, after, ok := quotedString(text)
+			if !ok {
+				return b.String(), ""
+			}
+			b.WriteString(part)
+			text = after
+		case ch == '$':
+			b.WriteString(markSome)
+			text = text[1+len(nameAt(text[1:])):]
+		case isNameByte(ch):
+			name := nameAt(text)
+			if v, ok := vars[name]; ok {
+				b.WriteString(v)
+			} else {
+				b.WriteString(markUnknown)
+			}
+			text = text[len(name):]
+		default:
+			return b.String(), text
+		}
+	}
+	return b.String(), text
 }
 
 // writes adds a file that a program's own language writes to, as if by redirect.

@@ -92,9 +92,15 @@ func socat(r *reader, st *state, c *Command, at place) {
 }
 
 // nmap notes scripts that it is given by path: they are programs in Lua.
-func nmap(r *reader, st *state, c *Command, _ place) {
+func nmap(r *reader, st *state, c *Command, at place) {
 	args := c.Args(Grammar{Short: "pTDSeg", Long: []string{"script"}})
 	for _, w := range args.Values["script"] {
+		if out, ok := r.processOut[w.From]; ok && !w.From.Empty() {
+			as := *c
+			as.Program = "lua"
+			r.inline(st.clone(), Word{Text: out.value(), From: w.From, Span: w.Span}, &as, at)
+			continue
+		}
 		if strings.Contains(w.Text, "/") {
 			r.loads(st, w.Text, w, c, true)
 		}

@@ -102,7 +102,7 @@ func (r *reader) walk() {
 			r.note(NoteUnparsed, Span{0, len(r.script.text)}, fmt.Sprintf("the analysis failed: %v", v))
 		}
 	}()
-	st := &state{dirs: []string{r.in.Dir}, argsOK: true}
+	st := &state{dirs: []string{r.in.Dir}}
 	r.list(st, r.script.stmts, place{last: true})
 	r.uncalled(st)
 }

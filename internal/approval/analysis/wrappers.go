@@ -71,7 +71,7 @@ func privilege() map[string]wrapper {
 		"gksu":    {short: "um", long: "user message", elevated: true, joined: true},
 		"beesu":   {elevated: true, joined: true},
 		"sg":      {operands: 1, mixed: true, short: "c", text: "c", joined: true},
-		"newgrp":  {short: "c", text: "c"},
+		"newgrp":  {short: "c", text: "c", operands: 1, mixed: true},
 	}
 }
 
@@ -223,6 +223,7 @@ func verbRunners() map[string][]wrapper {
 		"cargo": {{verb: "watch", short: "sxwid", text: "s", only: true}}, "perf": {{verb: "stat", short: "ertIpCGD", long: "event output", joint: true}, {verb: "record", short: "eoFpCgm", long: "event output call-graph"}},
 		"distrobox": {{verb: "enter", short: "na", long: "name additional-flags", argv: "e exec", dash: true}}, "toolbox": {{verb: "run", short: "cdr", long: "container distro release"}},
 		"wezterm": {{verb: "start", long: "cwd class workspace position", dir: "cwd"}}, "zellij": {{verb: "run", short: "dn", long: "cwd direction name", dash: true, dir: "cwd"}},
+		"ip":    {{verb: "netns exec", short: "nbf", operands: 1}, {verb: "vrf exec", operands: 1}},
 		"conda": conda, "mamba": conda, "micromamba": conda,
 	}
 	for name := range strings.FieldsSeq("poetry pipenv hatch pdm rye pixi") {
