@@ -37,7 +37,7 @@ func (s *scan) postfix(v value, at, end int) value {
 		case t.kind == tokString && !t.nl && s.tags(v, t):
 			arg := s.pieces(t)
 			s.i++
-			v = s.invoke(v, &call{args: []value{arg}, start: s.toks[at].start, end: t.end})
+			v = s.invoke(v, &call{args: []value{arg}, start: int(s.toks[at].start), end: int(t.end)})
 		case s.blockOf(t, v):
 			v = s.withBlock(v, at, end)
 		case s.parenless && s.known(v) && s.isCommand(t, at):
@@ -58,10 +58,10 @@ func (s *scan) perlVar(at int) bool {
 // last ends an operand: what is callable without arguments is called.
 func (s *scan) last(v value, at int) value {
 	if s.parenless && v.sym != "" && s.known(v) && s.i > 0 && s.toks[s.i-1].text != ")" && !s.isReference(at) && !s.is("=") && !s.is("=>") {
-		return s.invoke(v, &call{start: s.toks[at].start, end: s.toks[s.i-1].end})
+		return s.invoke(v, &call{start: int(s.toks[at].start), end: int(s.toks[s.i-1].end)})
 	}
 	if s.propertyCalls && v.recv != nil {
-		return s.invoke(v, &call{start: s.toks[at].start, end: s.toks[s.i-1].end})
+		return s.invoke(v, &call{start: int(s.toks[at].start), end: int(s.toks[s.i-1].end)})
 	}
 	if v.recv != nil {
 		return s.property(v)
@@ -159,7 +159,7 @@ func (s *scan) called(v value, at, end int) value {
 	s.inside--
 	s.given = nil
 	s.i = min(stop+1, end)
-	c.start, c.end = s.toks[at].start, s.toks[min(stop, len(s.toks)-1)].end
+	c.start, c.end = int(s.toks[at].start), int(s.toks[min(stop, len(s.toks)-1)].end)
 	return s.invoke(v, &c)
 }
 
@@ -254,7 +254,7 @@ func (s *scan) command(v value, at, end int) value {
 			break
 		}
 	}
-	c.start, c.end = s.toks[at].start, s.toks[max(s.i-1, at)].end
+	c.start, c.end = int(s.toks[at].start), int(s.toks[max(s.i-1, at)].end)
 	out := s.invoke(v, &c)
 	if s.i < end && s.blockOf(s.toks[s.i], value{}) {
 		return s.withBlock(out, at, end)
@@ -301,7 +301,7 @@ func (s *scan) withBlock(v value, at, end int) value {
 		s.i = to + 1
 	}
 	if s.known(v) {
-		s.invoke(v, &call{start: s.toks[at].start, end: s.toks[open].end})
+		s.invoke(v, &call{start: int(s.toks[at].start), end: int(s.toks[open].end)})
 	}
 	if !brace {
 		return value{}

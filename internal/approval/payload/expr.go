@@ -222,7 +222,7 @@ func (s *scan) literal(t token, end int) value {
 		s.i--
 		v := s.pieces(t)
 		s.i++
-		s.shell(&call{name: "`…`", start: t.start, end: t.end}, v)
+		s.shell(&call{name: "`…`", start: int(t.start), end: int(t.end)}, v)
 		return value{net: fetches(v)}
 	}
 	s.i--
@@ -251,7 +251,7 @@ func (s *scan) pieces(t token) value {
 		return text(t.text)
 	}
 	v := text("")
-	for _, p := range t.parts {
+	for _, p := range *t.parts {
 		if !p.code {
 			v = s.plus(v, text(p.text))
 			continue
@@ -404,10 +404,10 @@ func (s *scan) comprehension(end int) int {
 		return 0
 	}
 	rest := 0
-	for i := s.i; i < end; i++ {
+	for i, steps := s.i, 0; i < end && steps < maxSearch; i, steps = i+1, steps+1 {
 		t := &s.toks[i]
-		if t.match > i {
-			i = min(t.match, end)
+		if m := int(t.match); m > i {
+			i = min(m, end)
 			continue
 		}
 		if t.kind == tokName && t.text == "for" {
@@ -421,6 +421,9 @@ func (s *scan) comprehension(end int) int {
 	}
 	return rest
 }
+
+// maxSearch is how many tokens are looked through for what stands behind them.
+const maxSearch = 4096
 
 // forIn reads "for x, y in list" and binds the names.
 func (s *scan) forIn(end int) {
@@ -465,8 +468,8 @@ func (s *scan) names(from, end int) []string {
 	for i := from; i < end && len(out) < 16; i++ {
 		t := &s.toks[i]
 		switch {
-		case t.match > i:
-			i = min(t.match, end)
+		case int(t.match) > i:
+			i = min(int(t.match), end)
 		case t.text == ",":
 			first = true
 		case t.kind == tokName && first && !s.prefix[t.text]:
@@ -608,12 +611,18 @@ func (s *scan) index(v value, args []value) value {
 	return value{net: v.net || v.sym != "" && v.class != "" && v.net}
 }
 
+// maxName is the longest dotted name that is followed.
+const maxName = 200
+
 // memberOf returns v.name.
 func (s *scan) memberOf(v value, name string) value {
 	if v.isList && v.keys != nil {
 		if e, ok := v.get(name); ok {
 			return e
 		}
+	}
+	if len(v.sym) > maxName {
+		return value{net: v.net}
 	}
 	if v.sym != "" && v.recv == nil && v.class == "" && len(v.texts) == 0 {
 		full := s.bare(v.sym + "." + name)

@@ -24,12 +24,12 @@ const (
 type token struct {
 	kind       tokenKind
 	text       string // a string's is its value, when it has no parts
-	parts      []part
-	start, end int
-	col        int  // bytes between the line's beginning and the token, when it is the line's first
-	nl         bool // first of its line
-	sp         bool // white space in front
-	match      int  // index of the closing bracket, or 0
+	parts      *[]part
+	start, end int32
+	col        int32 // bytes between the line's beginning and the token, when it is the line's first
+	match      int32 // index of the closing bracket, or 0
+	nl         bool  // first of its line
+	sp         bool  // white space in front
 }
 
 // part is a piece of a string: literal text, or an expression inside it.
@@ -68,6 +68,39 @@ type syntax struct {
 	newline  bool        // a line's end ends a statement
 	fold     bool        // names don't depend on case
 	special  func(*lexer) bool
+
+	leads [256]lead
+}
+
+// lead says what a byte may begin; a byte without a bit needs no look into the tables.
+type lead uint8
+
+const (
+	leadComment lead = 1 << iota
+	leadQuote
+	leadOp
+	leadName
+)
+
+// prepare fills leads.
+func (s *syntax) prepare() {
+	for c := range 256 {
+		if letter(byte(c)) {
+			s.leads[c] |= leadName
+		}
+	}
+	for _, c := range s.comments {
+		s.leads[c[0]] |= leadComment
+	}
+	for _, b := range s.blocks {
+		s.leads[b[0][0]] |= leadComment
+	}
+	for _, q := range s.quotes {
+		s.leads[q.open[0]] |= leadQuote
+	}
+	for _, op := range s.ops {
+		s.leads[op[0]] |= leadOp
+	}
 }
 
 type lexer struct {
@@ -81,6 +114,7 @@ type lexer struct {
 	open  []int // brackets that aren't closed
 	left  int   // tokens that may still be made
 	heres []here
+	fails int // expressions in strings that don't end
 }
 
 // here is a here-document that begins on the next line.
@@ -109,7 +143,7 @@ func (l *lexer) run() []token {
 func (l *lexer) blank() bool {
 	rest := l.text[l.at:]
 	switch c := rest[0]; {
-	case c == '\n':
+	case c == '\n' && !(l.leads[c]&leadComment != 0 && l.lineBlock(rest)):
 		l.at++
 		l.nl, l.sp, l.line = true, true, l.at
 		if len(l.heres) > 0 {
@@ -125,6 +159,9 @@ func (l *lexer) blank() bool {
 		l.sp = true
 		return true
 	}
+	if l.leads[rest[0]]&leadComment == 0 {
+		return false
+	}
 	for _, b := range l.blocks {
 		if strings.HasPrefix(rest, b[0]) {
 			l.at = l.after(b[1], l.at+len(b[0]))
@@ -135,6 +172,16 @@ func (l *lexer) blank() bool {
 	for _, c := range l.comments {
 		if strings.HasPrefix(rest, c) {
 			l.at = l.lineEnd(l.at)
+			return true
+		}
+	}
+	return false
+}
+
+// lineBlock tells whether a comment begins with the next line's beginning, as =pod does.
+func (l *lexer) lineBlock(rest string) bool {
+	for _, b := range l.blocks {
+		if b[0][0] == '\n' && strings.HasPrefix(rest, b[0]) {
 			return true
 		}
 	}
@@ -160,7 +207,7 @@ func (l *lexer) lineEnd(from int) int {
 
 // add appends a token that ends at end.
 func (l *lexer) add(kind tokenKind, end int, text string) *token {
-	t := token{kind: kind, text: text, start: l.at, end: end, nl: l.nl, sp: l.sp, col: l.at - l.line}
+	t := token{kind: kind, text: text, start: int32(l.at), end: int32(end), nl: l.nl, sp: l.sp, col: int32(l.at - l.line)}
 	l.at, l.nl, l.sp = end, false, false
 	l.left--
 	if kind == tokOp && len(text) == 1 {
@@ -179,7 +226,7 @@ func (l *lexer) bracket(c byte, t *token) {
 		for k := len(l.open) - 1; k >= 0 && k > len(l.open)-8; k-- {
 			i := l.open[k]
 			if pairs(l.toks[i].text[0], c) {
-				l.toks[i].match = len(l.toks)
+				l.toks[i].match = int32(len(l.toks))
 				l.open = l.open[:k]
 				return
 			}
@@ -205,11 +252,11 @@ func (l *lexer) token() {
 		l.add(tokMark, min(l.at+2, len(l.text)), "")
 		return
 	}
-	if letter(c) || strings.IndexByte(l.sigils, c) >= 0 && len(rest) > 1 && (letter(rest[1]) || strings.HasPrefix(rest[1:], "::")) {
+	if l.leads[c]&leadName != 0 || strings.IndexByte(l.sigils, c) >= 0 && len(rest) > 1 && (letter(rest[1]) || strings.HasPrefix(rest[1:], "::")) {
 		l.name()
 		return
 	}
-	for i := range l.quotes {
+	for i := 0; i < len(l.quotes) && l.leads[c]&leadQuote != 0; i++ {
 		if strings.HasPrefix(rest, l.quotes[i].open) {
 			l.quoted(&l.quotes[i], l.at+len(l.quotes[i].open))
 			return
@@ -223,10 +270,12 @@ func (l *lexer) token() {
 		l.add(tokNumber, l.at+n, rest[:n])
 		return
 	}
-	for _, op := range l.ops {
-		if strings.HasPrefix(rest, op) {
-			l.add(tokOp, l.at+len(op), op)
-			return
+	if l.leads[c]&leadOp != 0 {
+		for _, op := range l.ops {
+			if op[0] == c && strings.HasPrefix(rest, op) {
+				l.add(tokOp, l.at+len(op), op)
+				return
+			}
 		}
 	}
 	_, n := utf8.DecodeRuneInString(rest)
@@ -308,7 +357,11 @@ func (l *lexer) documents() {
 		} else {
 			q := quoting{escape: escC, inner: l.innerOf()}
 			sub := lexer{syntax: l.syntax, text: b.String()}
-			t.text, t.parts, _ = sub.body(&q, 0)
+			var parts []part
+			t.text, parts, _ = sub.body(&q, 0)
+			if parts != nil {
+				t.parts = &parts
+			}
 		}
 	}
 	l.heres, l.line = nil, l.at

@@ -109,7 +109,7 @@ func pythonStatement(s *scan, end int) bool {
 		}
 		s.i++
 		if v := s.expr(end); t.text == "exec" {
-			s.eval(&call{name: "exec", start: t.start, end: t.end}, v)
+			s.eval(&call{name: "exec", start: int(t.start), end: int(t.end)}, v)
 		}
 	default:
 		return s.tuple(end)

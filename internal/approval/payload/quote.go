@@ -15,7 +15,9 @@ func (l *lexer) quoted(q *quoting, from int) {
 	if i := strings.LastIndexByte(l.text[l.at:end], '\n'); i >= 0 {
 		defer func(line int) { l.line = line }(l.at + i + 1)
 	}
-	l.add(kind, end, text).parts = parts
+	if t := l.add(kind, end, text); parts != nil {
+		t.parts = &parts
+	}
 }
 
 // body reads the inside of a quote and returns the place behind it.
@@ -189,7 +191,10 @@ func (l *lexer) braced(i, from int) (string, int, bool) {
 	if open == '(' {
 		end = ')'
 	}
-	most := min(len(l.text), from+4096) // an expression in a string is short; what is longer is read as text
+	if l.fails > maxFails {
+		return "", i, false
+	}
+	most := min(len(l.text), from+maxInner)
 	for k := from; k < most; k++ {
 		switch c := l.text[k]; {
 		case c == open:
@@ -200,8 +205,16 @@ func (l *lexer) braced(i, from int) (string, int, bool) {
 			depth--
 		}
 	}
+	l.fails++
 	return "", i, false
 }
+
+// An expression in a string is short. One that is longer, or doesn't end, is read as text, so that texts full of openings cost no
+// more than others.
+const (
+	maxInner = 16 << 10
+	maxFails = 64
+)
 
 // variable reads $name, ${name}, $name[…], $name->…, {$…}, @{[…]}, $(…) as shells, Perl, PHP and Julia write them.
 func (l *lexer) variable(q *quoting, i int) (string, int, bool) {

@@ -117,8 +117,12 @@ type undo struct {
 
 // languages are made when the first program text is read.
 var languages = sync.OnceValue(func() map[Lang]*language {
-	return map[Lang]*language{Python: python(), JavaScript: javascript(), Ruby: ruby(), Perl: perl(), PHP: php(), Lua: lua(),
+	all := map[Lang]*language{Python: python(), JavaScript: javascript(), Ruby: ruby(), Perl: perl(), PHP: php(), Lua: lua(),
 		AppleScript: applescript(), R: rLang(), Julia: julia()}
+	for _, l := range all {
+		l.prepare()
+	}
+	return all
 })
 
 func (l *language) scan(text string, in Input) []Act {
@@ -156,6 +160,9 @@ func (s *scan) lex(text string) []token {
 	l := lexer{syntax: &s.syntax, text: text, left: s.left, toks: make([]token, 0, min(len(text)/4+8, 1<<15))}
 	toks := l.run()
 	s.left = l.left
+	if l.fails > maxFails {
+		s.tooDeep("expressions in strings that don't end")
+	}
 	if s.left <= 0 {
 		s.tooDeep("more tokens than are read")
 	}
@@ -185,7 +192,7 @@ func (s *scan) run(end int) {
 // lone notes a statement that isn't known at all.
 func (s *scan) lone(end int) {
 	if t := s.peek(); t.kind == tokMark && (s.i+1 >= end || s.toks[s.i+1].nl || s.toks[s.i+1].text == ";") {
-		s.add(Act{Kind: Eval, Call: "a statement", Args: []Text{{Unknown}}, Start: t.start, End: t.end})
+		s.add(Act{Kind: Eval, Call: "a statement", Args: []Text{{Unknown}}, Start: int(t.start), End: int(t.end)})
 	}
 }
 
@@ -216,7 +223,7 @@ func (s *scan) piece(code string) value {
 	toks, i, level, inside := s.toks, s.i, s.level, s.inside
 	endFn := s.endFn
 	if level == 0 && i < len(toks) {
-		s.outer = [2]int{toks[i].start, toks[i].end}
+		s.outer = [2]int{int(toks[i].start), int(toks[i].end)}
 	}
 	s.endFn, s.level, s.i, s.inside = nil, level+1, 0, 1
 	s.toks = s.lex(code)
@@ -282,7 +289,7 @@ func (s *scan) isAt(i int, text string) bool {
 
 // close returns the index of the bracket that closes the one at i, at most end.
 func (s *scan) close(i, end int) int {
-	if m := s.toks[i].match; m > 0 && m < end {
+	if m := int(s.toks[i].match); m > 0 && m < end {
 		return m
 	}
 	return end

@@ -51,10 +51,10 @@ func applescriptStatement(s *scan, end int) bool {
 			s.i++
 		}
 		v := s.expr(end)
-		s.shell(&call{name: "do shell script", start: t.start, end: t.end}, v)
+		s.shell(&call{name: "do shell script", start: int(t.start), end: int(t.end)}, v)
 	case s.is("run") && s.isAt(s.i+1, "script"):
 		s.i += 2
-		s.eval(&call{name: "run script", start: t.start, end: t.end}, s.expr(end))
+		s.eval(&call{name: "run script", start: int(t.start), end: int(t.end)}, s.expr(end))
 	case s.is("set") && s.i+2 < end && s.isAt(s.i+2, "to"):
 		name := s.toks[s.i+1].text
 		s.i += 3
@@ -64,7 +64,7 @@ func applescriptStatement(s *scan, end int) bool {
 		s.assign(name, s.expr(end))
 	case s.is("delete") && t.nl || s.is("delete") && s.i > 0 && (s.isAt(s.i-1, "to") || s.toks[s.i-1].kind == tokString):
 		s.i++
-		s.add(Act{Kind: Delete, Call: "delete", Args: []Text{{Unknown}}, Start: t.start, End: t.end})
+		s.add(Act{Kind: Delete, Call: "delete", Args: []Text{{Unknown}}, Start: int(t.start), End: int(t.end)})
 	default:
 		return false
 	}
