@@ -8,18 +8,19 @@ import (
 
 // accountDeeds lists what changes users, groups and passwords.
 var accountDeeds = []deed{
-	{names: "useradd adduser userdel deluser usermod groupadd addgroup groupdel delgroup groupmod gpasswd newusers chgpasswd chfn pw groupmems vipw vigr " +
+	{names: "useradd adduser userdel deluser usermod groupadd addgroup groupdel delgroup groupmod gpasswd newusers chgpasswd chfn groupmems vipw vigr " +
 		"pwconv pwunconv grpconv grpunconv rmuser removeuser", spare: "-D --defaults", always: true},
 	{names: "useradd", need: "-D --defaults", flags: "befgs"},
 	{names: "chpasswd chsh", spare: "-l --list-shells", always: true},
 	{names: "passwd", safe: "S", spare: "--status -a", always: true},
+	{names: "pw", verbs: "useradd|userdel|usermod|groupadd|groupdel|groupmod|lock|unlock|user add|user del|user mod|group add|group del|group mod"},
 	{names: "chage", safe: "l", spare: "--list", plain: true},
 	{names: "dscl", opts: "-create -delete -append -passwd -change -merge -changei"},
 	{names: "dscl", verbs: "... create|... delete|... append|... passwd|... change|... merge"},
 	{names: "sysadminctl", opts: "-adduser -deleteuser -resetpasswordfor -addUser -deleteUser -resetPasswordFor -newPassword -secureTokenOn"},
 	{names: "dseditgroup", verbs: "... edit|... create|... delete", short: "atuPn"},
 	{names: "dseditgroup", opts: "-oedit -ocreate -odelete"},
-	{names: "net net1", fold: true, opts: "/add /delete /active:no /active:yes /domain"},
+	{names: "net net1", fold: true, opts: "/add /delete /active:no /active:yes"},
 	{names: "New-LocalUser Remove-LocalUser Set-LocalUser Disable-LocalUser Add-LocalGroupMember Remove-LocalGroupMember New-ADUser Remove-ADUser Set-ADUser " +
 		"Set-ADAccountPassword Disable-ADAccount", always: true, spare: "-whatif", fold: true},
 	{names: "homectl", verbs: "create|remove|update|passwd|deactivate|lock"},

@@ -23,7 +23,7 @@ func sudoRows() []Row {
 			Programs: append([]string{"sudo", "su", "doas", "pkexec", "runuser", "machinectl", "run0"}, shells...), Match: sudoShell,
 			Examples: []string{"sudo -i", "sudo -s", "sudo su", "sudo su -", "su", "su -", "su root", "sudo bash", "doas -s", "pkexec bash", "sudo -u bob -i", "sudo /bin/sh", "sudo env A=1 bash", "su -l", "machinectl shell", "sudo bash -i", "sudo -Es"},
 			LookAlikes: []string{"sudo ls", "sudo -l", "sudo -v", "sudo -k", "su -c id", "sudo bash x.sh", "sudo bash -c id", "sudo -i ls", "sudo -u bob id", "echo ls | sudo bash", "bash", "sudo -u bob -s ls", "doas ls", "sudo --help", "su --help",
-				"sudo sh -c 'echo x'", "su bob -c id", "sudo -V"},
+				"sudo sh -c 'echo x'", "su bob -c id", "sudo -V", "sudo docker exec -it c bash"},
 		},
 	}
 }
@@ -60,7 +60,7 @@ func sudoShell(a *Act) []Hit {
 		args := a.Args(analysis.Grammar{Short: "cugGsw", Long: []string{"command", "user", "group", "shell", "session-command", "whitelist-environment"}})
 		hit = len(args.Values["c"])+len(args.Values["command"])+len(args.Values["session-command"]) == 0 && !args.Has("uVh") && a.Stdin.Kind == analysis.StdinInherited
 	default:
-		hit = a.Elevated && a.Stdin.Kind == analysis.StdinInherited && a.bareShell()
+		hit = a.Elevated && a.Inside == nil && a.Stdin.Kind == analysis.StdinInherited && a.bareShell()
 	}
 	return when(hit, a, "starts a shell with another's rights")
 }
@@ -96,13 +96,13 @@ func agentRows() []Row {
 		{
 			ID: "agent.policy", Key: "change the agent's own policy", Family: "agent", Leaves: true,
 			Matches:  "a write, delete or change of the agent's configuration, allowlist, hooks, environment file or audit, and its own commands for that",
-			Programs: slices.Concat(writing(), removing(), []string{"hermes", "mv", "chmod", "chown", "chattr", "rsync", "sqlite3", "git"}), Writes: true,
+			Programs: slices.Concat(writing(), removing(), []string{"hermes", "mv", "chattr", "rsync", "sqlite3"}), Writes: true,
 			Match: func(a *Act) []Hit { return a.changesPolicy(own) },
 			Examples: []string{"echo x >> ~/.hermes/config.yaml", "hermes config set approvals.mode off", "sed -i s/manual/off/ ~/.hermes/config.yaml", "rm ~/.hermes/audit/approvals.jsonl", "cp x ~/.hermes/hooks/", "hermes approvals forget x",
 				"vim ~/.hermes/config.yaml", "hermes plugins enable x", "echo A=1 > ~/.hermes/.env", "mv ~/.hermes/config.yaml /tmp", "tee ~/.hermes/config.yaml < x", "rm -rf ~/.hermes", "hermes --yolo exec x.py", "cd ~/.hermes && echo x >> config.yaml",
 				"truncate -s 0 ~/.hermes/audit/approvals.jsonl", "HERMES_YOLO_MODE=1 hermes exec x.py", "ln -sf /tmp/c ~/.hermes/config.yaml", "yq -i .a=1 ~/.hermes/config.yaml", "code ~/.hermes/config.yaml"},
 			LookAlikes: []string{"cat ~/.hermes/config.yaml", "hermes config get", "hermes config check", "hermes approvals list", "hermes approvals test x", "ls ~/.hermes", "grep mode ~/.hermes/config.yaml", "cp ~/.hermes/config.yaml backup.yaml",
-				"echo x > config.yaml", "hermes tools list", "hermes doctor", "hermes version", "diff ~/.hermes/config.yaml x", "echo 'hermes config set'", "echo x > ~/.hermes/notes/a.txt", "hermes config path"},
+				"echo x > config.yaml", "hermes tools list", "hermes doctor", "hermes version", "diff ~/.hermes/config.yaml x", "echo 'hermes config set'", "echo x > ~/.hermes/notes/a.txt", "hermes config path", "chmod 600 ~/.hermes/.env"},
 		},
 		{
 			ID: "agent.stop", Key: "stop the agent", Family: "agent", Leaves: true,
@@ -134,8 +134,6 @@ func (a *Act) changesPolicy(own map[string][]*compiled) []Hit {
 	switch a.Program {
 	case "mv", "gmv":
 		words = a.Args(analysis.Grammar{Short: "St"}).Operands
-	case "chmod", "chown":
-		words = a.change().paths
 	case "chattr", "sqlite3":
 		words = a.Args(analysis.Grammar{}).Operands
 	case "rsync":

@@ -19,7 +19,7 @@ type deed struct {
 	need  string // options, with their dashes, without one of which nothing happens
 
 	// Any of these does harm.
-	verbs  string // phrases: the operands from the first on; "..." skips any number of them
+	verbs  string // phrases: the operands from the first on; "..." skips any number, * is any, *=* an assignment, *: a drive
 	flags  string // option letters
 	opts   string // options, with their dashes
 	plain  bool   // any operand
@@ -109,6 +109,10 @@ func (d *compiled) means(v, want string) bool {
 	switch {
 	case d.fold && strings.EqualFold(v, want), v == want, want == "*" && v != "":
 		return true
+	case want == "*=*":
+		return strings.Contains(v, "=")
+	case want == "*:":
+		return len(v) == 2 && v[1] == ':'
 	}
 	return d.brief && v != "" && strings.HasPrefix(want, v)
 }

@@ -39,7 +39,7 @@ var removers = map[string]struct {
 
 // removing lists the programs that delete.
 func removing() []string {
-	names := []string{"find", "gfind", "fd", "fdfind", "cmake", "hdfs", "hadoop", "tar", "gtar", "bsdtar", "zip", "borg", "restic", "duplicity", "tarsnap",
+	names := []string{"find", "gfind", "bfs", "fd", "fdfind", "cmake", "hdfs", "hadoop", "tar", "gtar", "bsdtar", "zip", "borg", "restic", "duplicity", "tarsnap",
 		"rdiff-backup"}
 	for name := range removers {
 		names = append(names, name)
@@ -50,7 +50,7 @@ func removing() []string {
 
 func (a *Act) removal() removal {
 	switch a.Program {
-	case "find", "gfind", "fd", "fdfind":
+	case "find", "gfind", "bfs", "fd", "fdfind":
 		return a.search()
 	case "":
 		return removal{}
@@ -243,6 +243,13 @@ func (a *Act) listed(words []analysis.Word) []analysis.Target {
 		}
 		cmds := a.Reading.Commands[w.From.Start:min(w.From.End, len(a.Reading.Commands))]
 		for i := range cmds {
+			if cmds[i].Program == "ls" {
+				names := &Act{Command: &cmds[i], Reading: a.Reading}
+				if args := names.Args(analysis.Grammar{Short: "ITw"}); args.Has("d") { // else it prints names without their directory
+					out = append(out, names.each(args.Operands, grave)...)
+				}
+				continue
+			}
 			if cmds[i].Program != "find" || i > 0 && narrows(cmds[i].Program) || slices.ContainsFunc(cmds, func(c analysis.Command) bool { return narrows(c.Program) }) {
 				continue
 			}
@@ -302,11 +309,16 @@ func deleteBulk(a *Act) []Hit {
 		return one("deletes what a search meets, below", a.each(r.operands, func(analysis.Target) bool { return true }))
 	case r.search || len(r.operands) == 0 && !slices.Contains(deleters, a.Program):
 		return nil
-	case a.Under(fanners...), a.inLoop(r.operands):
+	case a.Under(fanners...), a.inLoop(r.operands), slices.ContainsFunc(r.operands, func(w analysis.Word) bool {
+		return !analysis.Literal(w.Text) && from(a, w.From, listers)
+	}):
 		return []Hit{{Reason: "deletes whatever the list in front of it names", Targets: a.each(r.operands, func(analysis.Target) bool { return true })}}
 	}
 	return nil
 }
+
+// listers print names of files.
+var listers = strings.Fields("find gfind fd fdfind ls locate git grep egrep rg ag comm")
 
 // inLoop tells whether a deleter gets names that a loop reads from a list.
 func (a *Act) inLoop(words []analysis.Word) bool {

@@ -151,7 +151,7 @@ func deleteContent(a *Act) []Hit {
 	}
 	var words []analysis.Word
 	for _, r := range a.Redirects {
-		if r.Write && (r.Op == ">" || r.Op == ">|" || r.Op == "&>") {
+		if a.Call == "" && r.Write && (r.Op == ">" || r.Op == ">|" || r.Op == "&>") {
 			words = append(words, r.Target)
 		}
 	}

@@ -46,7 +46,7 @@ var formats = []deed{
 	{names: "nvme", short: "nlsfa", verbs: "format|sanitize|write-zeroes|write-uncor|delete-ns|dsm|write|fw-commit"},
 	{names: "blkdiscard", short: "olp", plain: true},
 	{names: "sg_format sg_sanitize sg_write_same sg_unmap", plain: true},
-	{names: "format format.com FORMAT", plain: true, fold: true, spare: "/?"},
+	{names: "format format.com FORMAT", verbs: "*:", fold: true},
 	{names: "diskpart", always: true},
 	{names: "Format-Volume Clear-Disk Initialize-Disk Remove-Partition", always: true, spare: "-whatif", fold: true},
 	{names: "debugfs", flags: "w"},

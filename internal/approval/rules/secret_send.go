@@ -63,7 +63,12 @@ func (a *Act) sent() []analysis.Word {
 		return optionValues(a, analysis.Grammar{Short: "aAscbrSi", Long: []string{"attach", "attachment"}}, "a", "A", "attach", "attachment")
 	case "aws", "gsutil", "gcloud", "az", "s3cmd", "mc", "rclone", "b2":
 		if a.does(uploaders()) {
-			return append(a.Args(analysis.Grammar{}).Operands, a.after("--file", "-f", "--source", "--body")...)
+			named := a.after("--file", "-f", "--source", "--body")
+			operands := a.Args(analysis.Grammar{}).Operands
+			if n := len(operands); n > 1 && remote(operands[n-1]) { // else it downloads
+				named = append(named, operands[:n-1]...)
+			}
+			return named
 		}
 	case "gh", "gist", "croc", "wormhole", "ffsend", "transfer", "tftp", "pastebinit":
 		if a.Program != "gh" || len(a.Words) > 2 && (a.Words[1].Is("gist") || a.Words[1].Is("release")) {

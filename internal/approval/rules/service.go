@@ -43,7 +43,7 @@ var managers = []deed{
 	{names: "loginctl", verbs: "terminate-user|terminate-session|kill-user|kill-session|terminate-seat|disable-linger"},
 	{names: "machinectl", verbs: "terminate|kill|poweroff|reboot|stop|disable"},
 	{names: "apachectl apache2ctl httpd apache2", short: "kdfDcC", verbs: "stop|restart|graceful-stop|graceful"},
-	{names: "nginx", opts: "-sstop -squit"},
+	{names: "nginx"}, // told by the value of an option
 	{names: "rndc", verbs: "stop|halt"},
 	{names: "postfix", verbs: "stop|abort"},
 	{names: "pg_ctl", short: "DlmoptcN", verbs: "stop|restart|kill"},
@@ -61,7 +61,7 @@ func serviceStop() Row {
 		Matches: "stop, restart, disable, mask, kill and their like, of service managers and supervisors",
 		Examples: []string{"systemctl stop nginx", "sudo systemctl --user restart x", "service nginx stop", "rc-service sshd restart", "systemctl mask x",
 			"/etc/init.d/nginx stop", "sh /etc/init.d/nginx restart", "launchctl unload x.plist", "systemctl -H host disable x", "supervisorctl stop all",
-			"systemctl kill -s KILL x", "systemctl isolate rescue.target", "systemctl --now disable x", "brew services stop redis", "sv down x", "nginx -s stop", "pg_ctl -D d stop",
+			"systemctl kill -s KILL x", "systemctl isolate rescue.target", "systemctl --now disable x", "brew services stop redis", "sv down x", "nginx -s stop", "httpd -k restart", "pg_ctl -D d stop",
 			"pm2 delete all", "launchctl bootout system/x", "net stop x", "monit stop all", "apachectl graceful-stop"},
 		LookAlikes: []string{"systemctl status nginx", "service nginx status", "systemctl start x", "echo systemctl stop x", "systemctl list-units stop",
 			"journalctl -u stop", "service --status-all", "systemctl enable x", "systemctl is-active x", "systemctl daemon-reload", "systemctl cat x", "supervisorctl status",
@@ -72,11 +72,13 @@ func serviceStop() Row {
 		if initScript(a.Command) {
 			return startScript(a)
 		}
-		if a.Program == "nginx" {
-			if !slices.ContainsFunc(a.after("-s"), func(w analysis.Word) bool { return w.Is("stop") || w.Is("quit") }) {
-				return nil
+		switch a.Program {
+		case "nginx", "httpd", "apache2", "apachectl", "apache2ctl":
+			if slices.ContainsFunc(a.after("-s", "-k"), func(w analysis.Word) bool {
+				return w.Is("stop") || w.Is("quit") || w.Is("restart") || w.Is("graceful-stop")
+			}) {
+				return []Hit{{Reason: "stops a service: " + a.Line()}}
 			}
-			return []Hit{{Reason: "stops a service: " + a.Line()}}
 		}
 		return plain(a)
 	}

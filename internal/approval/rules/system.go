@@ -25,7 +25,7 @@ var configurers = []deed{
 	{names: "localectl", verbs: "set-locale|set-keymap|set-x11-keymap"},
 	{names: "scutil", opts: "--set --prefs"},
 	{names: "systemsetup", opts: "-settimezone -setremotelogin -setcomputername -setusingnetworktime -setremoteappleevents -setstartupdisk -setwakeonnetworkaccess"},
-	{names: "nvram", flags: "cd", verbs: "*"},
+	{names: "nvram", flags: "cd", verbs: "*=*"},
 	{names: "bless", opts: "--setBoot --folder --mount"},
 	{names: "reg REG reg.exe", fold: true, verbs: "add|delete|import|restore|load|unload|copy"},
 	{names: "bcdedit", fold: true, opts: "/set /delete /deletevalue /import /create /default /bootsequence"},
@@ -60,14 +60,13 @@ func sysconfWrite() Row {
 			"echo 1 > /proc/sys/kernel/sysrq", "echo 0 | tee /sys/power/x", "cp --target-directory=/etc x", "truncate -s 0 /etc/hosts", "sponge /etc/hosts < x", "vim /etc/hosts",
 			"git clone http://h/x /usr/local/lib/x", "update-alternatives --set editor /bin/ed", "crudini --set /etc/x a b c", "echo x > /boot/grub/grub.cfg", "cp x.service /lib/systemd/system/",
 			"echo x > /etc/cron.d/x", "awk -i inplace 1 /etc/hosts", "gcc -o /usr/bin/x x.c", "openssl req -x509 -out /etc/x.pem", "touch /etc/nologin", "cp --target /etc x",
-			"sudo sh -c 'echo x >> /etc/hosts'", "find . -fprint /etc/x", "cpio -id -D /etc < a", "cp x /var/lib/dpkg/status", "systemctl set-default rescue.target"},
+			"sudo sh -c 'echo x >> /etc/hosts'", "find . -fprint /etc/x", "cpio -id -D /etc < a", "cp x /var/lib/dpkg/status", "systemctl set-default rescue.target", "rsync -a build/ /var/www/html/", "make > /var/log/build.log", "install -d /etc/x"},
 		LookAlikes: []string{"cat /etc/hosts", "cp /etc/hosts .", "echo '> /etc/hosts'", "sed s/a/b/ /etc/hosts", "echo x > etc/hosts", "grep x /etc/passwd > out",
 			"cat < /etc/hosts", "ls /etc 2>/dev/null", "ln -s /etc/hosts h", "tee out < /etc/hosts", "perl -ne 'print if /x/' /etc/hosts", "perl -e 'print 1' -i", "sort /etc/hosts", "tar czf x.tgz /etc", "tar xf a.tar", "tar -C /etc -cf x.tar .",
 			"tar xf a.tar etc/hosts", "unzip a.zip", "unzip -l a.zip -d /etc", "patch -p1 < /etc/p", "tar -C /etc -tf /data/a.tar", "patch --dry-run /etc/hosts < p",
 			"diff /etc/hosts x", "rsync -an x/ /etc/", "rsync -a /etc/ backup/", "scp /etc/hosts h:/tmp/", "7z l /etc/a.7z", "sed -n 1p /etc/fstab > x", "awk 1 /etc/passwd",
 			"update-alternatives --list editor", "openssl x509 -in /etc/ssl/certs/x.pem -noout", "curl -O http://h/x", "wget http://h/x", "vim -R /etc/hosts", "view /etc/hosts",
-			"gzip -c /etc/hosts > h.gz", "dd if=/etc/hosts bs=1", "xxd /etc/hosts", "install -d build/etc", "mkdir -p /etc/x", "timedatectl status", "hostnamectl", "cp x /var/www/html/",
-			"echo x >> /var/log/app.log", "cp a b etc/", "gcc -I/usr/include x.c -o x", "git clone http://h/x", "cp x /tmp/etc/hosts", "visudo -c"},
+			"gzip -c /etc/hosts > h.gz", "dd if=/etc/hosts bs=1", "xxd /etc/hosts", "install -d build/etc", "mkdir -p /etc/x", "timedatectl status", "hostnamectl", "cp a b etc/", "gcc -I/usr/include x.c -o x", "git clone http://h/x", "cp x /tmp/etc/hosts", "visudo -c"},
 	}
 }
 
@@ -82,7 +81,7 @@ func systemPlace(t analysis.Target) bool {
 	case analysis.ClassSystemRoot:
 		return !slices.Contains(passages, t.Path)
 	case analysis.ClassState:
-		return t.Kind == analysis.KindCron || t.Kind == analysis.KindStartup || strings.HasPrefix(t.Path, "/var/lib/")
+		return !strings.HasPrefix(t.Path, "/run/") && !strings.HasPrefix(t.Path, "/var/run/") && !strings.HasPrefix(t.Path, "/var/lock/")
 	}
 	return false
 }

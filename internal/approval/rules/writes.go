@@ -248,14 +248,16 @@ func baseOf(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// sent gives the destination of a copy between machines. On another machine it is a path there.
-func sent(_ *Act, args *analysis.Args) []analysis.Word {
+// sent gives the destination of a copy between machines. On another machine it is a path there, and places that things are deployed
+// to are for that.
+func sent(a *Act, args *analysis.Args) []analysis.Word {
 	n := len(args.Operands)
 	if n < 2 {
 		return nil
 	}
 	to := args.Operands[n-1]
-	if host, path, ok := strings.Cut(to.Text, ":"); ok && !strings.Contains(host, "/") && strings.HasPrefix(path, "/") {
+	if host, path, ok := strings.Cut(to.Text, ":"); ok && !strings.Contains(host, "/") && strings.HasPrefix(path, "/") &&
+		a.Reading.Target("", path).Class != analysis.ClassState {
 		to.Text, to.Alts = path, nil
 	}
 	return []analysis.Word{to}
@@ -365,7 +367,7 @@ func sevenZip(a *Act, args *analysis.Args) []analysis.Word {
 
 func ddOutput(a *Act, _ *analysis.Args) []analysis.Word {
 	var out []analysis.Word
-	for _, name := range [...]string{"of", "ofs", "hof", "hofs"} {
+	for _, name := range [...]string{"of", "ofs", "hof", "hofs", "wipe", "hwipe"} {
 		if w, ok := a.ddOperand(name); ok {
 			out = append(out, w)
 		}
@@ -443,6 +445,10 @@ func socatFiles(_ *Act, args *analysis.Args) []analysis.Word {
 		case "CREATE", "FILE", "OPEN", "GOPEN":
 			if ok {
 				w.Text, _, _ = strings.Cut(rest, ",")
+				out = append(out, w)
+			}
+		default:
+			if strings.HasPrefix(w.Text, "/") {
 				out = append(out, w)
 			}
 		}
