@@ -132,28 +132,40 @@ func (r *reader) programs(word string, c simple, at place) []string {
 	if Literal(base) {
 		return []string{programName(base)}
 	}
+	if !Known(base) {
+		return r.unknownProgram(word, base, c)
+	}
 	var names []string
-	for _, list := range [...][]string{carriers(), r.in.Programs} {
-		for _, name := range list {
-			if MatchesName(base, name) && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+	for _, name := range carriers() {
+		if MatchesName(base, name) {
+			names = append(names, name)
 		}
 	}
-	if !Known(base) && len(names) > 0 && !scriptName(base) {
-		if n := len(r.out.Notes); n == 0 || r.out.Notes[n-1].Kind != NoteDynamic || r.out.Notes[n-1].Span != c.span {
-			r.out.Notes = append(r.out.Notes, Note{NoteDynamic, c.span, "the program " + Show(word) + " is only known when the command runs",
-				len(r.out.Commands)})
+	for _, name := range r.in.Programs {
+		if !carrierSet()[name] && MatchesName(base, name) {
+			names = append(names, name)
 		}
-		if name, _ := Emptied(base); Literal(name) && r.known(programName(name)) { // the most likely reading of r${x}m
-			return []string{programName(name)}
-		}
-		return []string{""}
 	}
 	if len(names) == 0 {
 		names = []string{""}
 	}
 	return names
+}
+
+// unknownProgram notes a command word that is only known in part, unless it can be no program that matters.
+func (r *reader) unknownProgram(word, base string, c simple) []string {
+	matches := func(name string) bool { return MatchesName(base, name) }
+	if scriptName(base) || !slices.ContainsFunc(carriers(), matches) && !slices.ContainsFunc(r.in.Programs, matches) {
+		return []string{""}
+	}
+	if n := len(r.out.Notes); n == 0 || r.out.Notes[n-1].Kind != NoteDynamic || r.out.Notes[n-1].Span != c.span {
+		r.out.Notes = append(r.out.Notes, Note{NoteDynamic, c.span, "the program " + Show(word) + " is only known when the command runs",
+			len(r.out.Commands)})
+	}
+	if name, _ := Emptied(base); Literal(name) && r.known(programName(name)) { // the most likely reading of r${x}m
+		return []string{programName(name)}
+	}
+	return []string{""}
 }
 
 // scriptName tells whether a name that is only known in part ends as scripts do, and programs with a row don't.
