@@ -19,7 +19,12 @@ import (
 	"github.com/hermes-runtime/hermes/internal/approval/ask"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(orphanDir); dir != "" {
+		orphan(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func open(t *testing.T, c ask.Config) *ask.Queue {
 	t.Helper()
