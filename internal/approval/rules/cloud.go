@@ -52,6 +52,8 @@ route53 change-resource-record-sets +--change-batch=*"delete"*
 opsworks * delete`},
 		{names: "gcloud", local: "config auth components info topic feedback emulators", long: "project account configuration verbosity format filter zone region impersonate-service-account billing-project flags-file", acts: `
 ** ` + dropVerbs + `
+alpha|beta storage rm +-r +-R +--recursive +--all-versions +@glob
+spanner databases ddl update +--ddl=*drop*
 storage rm +-r +-R +--recursive +--all-versions +@glob
 storage rsync +--delete-unmatched-destination-objects !--dry-run
 storage buckets delete

@@ -44,7 +44,7 @@ func clusterRows() []Row {
 			acts: kubeActs},
 		{names: "k3s microk8s minikube rke2", long: "profile", short: "p", acts: "kubectl|kubectl.exe delete|drain !--dry-run\n" +
 			"kubectl scale +--replicas=0\nhelm|helm3 uninstall|delete\netcd-snapshot delete|prune\nreset|uninstall\nremove-node"},
-		{names: "helm", short: "n", long: "namespace kube-context kubeconfig", acts: "uninstall|delete|del|un !--dry-run"},
+		{names: "helm helm2 helm3", short: "n", long: "namespace kube-context kubeconfig", acts: "uninstall|delete|del|un !--dry-run"},
 		{names: "helmfile", short: "fenl", long: "file environment namespace selector", acts: "destroy|delete"},
 		{names: "flux", short: "n", long: "namespace context kubeconfig", acts: "uninstall !--dry-run\ndelete"},
 		{names: "argocd", long: "server auth-token grpc-web-root-path config",

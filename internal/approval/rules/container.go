@@ -36,6 +36,7 @@ play kube +--down
 swarm leave +-f +--force
 stack|service|secret|config rm|remove|down
 node rm +-f +--force
+service scale +@*=0
 checkpoint|model rm
 desktop reset|uninstall
 `
@@ -75,8 +76,8 @@ func containerRemove() Row {
 		{names: "ctr", short: "na", long: "namespace address",
 			acts: "containers|container|c|images|image|i|snapshots|snapshot|tasks|task|t|content|namespaces|namespace|ns rm|remove|del|delete\n" +
 				"images|image|content prune"},
-		{names: "crictl", short: "ri", long: "runtime-endpoint image-endpoint config timeout", acts: "rm +-f +--force +-a +--all\n" +
-			"rmp +-f +--force +-a +--all\nrmi +-a +--all +-q +--prune"},
+		{names: "crictl", short: "ri", long: "runtime-endpoint image-endpoint config timeout",
+			acts: "rm|rmp|rmi +-f +--force +-a +--all +-q +--prune +@bulk"},
 		{names: "minikube", short: "p", long: "profile", acts: "delete"},
 		{names: "kind", acts: "delete cluster|clusters"},
 		{names: "k3d", acts: "cluster|node|registry delete|del|rm"},

@@ -9,7 +9,7 @@ import (
 
 // gitTool has git's options in front of its verbs. Long options of git may be cut short.
 func gitTool(acts string) tool {
-	return tool{names: "git yadm", short: "Cc", long: "git-dir work-tree namespace super-prefix config-env", abbrev: true, acts: acts}
+	return tool{names: "git yadm hub", short: "Cc", long: "git-dir work-tree namespace super-prefix config-env", abbrev: true, acts: acts}
 }
 
 func hgTool(acts string) tool {

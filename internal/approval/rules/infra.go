@@ -22,7 +22,7 @@ func infraRows() []Row {
 		{names: "terraform tofu terraform-bin opentofu", single: true, long: "var var-file target state out",
 			acts: "destroy\napply +--destroy\nrefresh +--destroy\nstate rm\nstate push +--force\nworkspace delete"},
 		{names: "terragrunt", single: true, long: "terragrunt-working-dir working-dir terragrunt-config queue-include-dir",
-			acts: "destroy\nrun-all|run destroy\nrun-all|run apply +--destroy\napply +--destroy\ndestroy-all\nstate rm\nrun-all|run state rm\n" +
+			acts: "destroy\nrun-all|run destroy\nrun-all|run apply +--destroy\napply +--destroy\ndestroy-all\napply-all +--destroy\nstate rm\nrun-all|run state rm\n" +
 				"workspace delete"},
 		{names: "cdktf", acts: "destroy"},
 		{names: "pulumi", short: "Csv", long: "cwd stack color", acts: "destroy|down|dn !--preview-only\nup +--destroy\nstack rm|remove\n" +

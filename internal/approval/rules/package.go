@@ -40,7 +40,7 @@ func packageRows() []Row {
 		{names: "brew", safe: "-n --dry-run", acts: "uninstall|remove|rm|autoremove\ncask uninstall|remove|rm|zap"},
 		{names: "port", short: "D", acts: "uninstall|reclaim"},
 		{names: "pkg pkgin pkg-static", short: "jcrCRo", safe: "-n --dry-run", acts: "delete|remove|autoremove|uninstall|rm"},
-		{names: "pkg_delete", safe: "-n", acts: "+@*"},
+		{names: "pkg_delete", safe: "-n", acts: "+@* +-a"},
 		{names: "snap", acts: "remove"},
 		{names: "flatpak", acts: "uninstall|remove"},
 		{names: "nix-env", short: "pf", safe: "--dry-run", acts: "+-e +--uninstall +--delete-generations"},

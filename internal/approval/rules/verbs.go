@@ -196,7 +196,7 @@ func scriptOf(a *Act) (string, []analysis.Word) {
 		case len(text) == 2 && text[0] == '-' && strings.Contains(valued, text[1:]):
 			i++
 		case strings.HasPrefix(text, "-"):
-			if strings.Contains("-c -e -r", text) {
+			if text == "-" || text == "-c" || text == "-e" || text == "-r" { // code, no file
 				return a.Program, words
 			}
 		default:
