@@ -252,6 +252,9 @@ func (r *reader) emitRedirects(st *state, span Span, at *place) {
 }
 
 func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
+	if spawnsForever(s.Cmd) {
+		r.note(NoteBomb, r.span(s, at), "a loop starts processes without end")
+	}
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		return r.call(st, c, s, at)
