@@ -28,7 +28,11 @@ type Entry struct {
 	How       How            `json:"how"`
 	Who       string         `json:"who,omitempty"`
 	Scope     channel.Choice `json:"scope,omitempty"`
+	Entry     string         `json:"allowed_by,omitempty"` // entry of the permanent list
+	Objection string         `json:"objection,omitempty"`  // of a reviewer
+	Root      string         `json:"root_session,omitempty"`
 	WaitedMS  int64          `json:"waited_ms"`
+	TookMS    int64          `json:"took_ms"` // from the request to the decision
 }
 
 // EntryFinding is one finding in an audit line.
@@ -50,7 +54,8 @@ func (c *check) record(ctx context.Context) {
 	sum := sha256.Sum256([]byte(req.Command))
 	e := Entry{Time: c.started, RequestID: req.ID, Session: req.Session, Task: req.Task, CallID: req.CallID, Tool: req.Tool, Caller: req.Caller,
 		Surface: req.Surface, EnvID: req.EnvID, Dir: redact(req.Dir), Command: redact(req.Command), Hash: hex.EncodeToString(sum[:]),
-		Outcome: d.Outcome, How: d.How, Who: d.Who, Scope: d.Scope, WaitedMS: d.Waited.Milliseconds()}
+		Outcome: d.Outcome, How: d.How, Who: d.Who, Scope: d.Scope, WaitedMS: d.Waited.Milliseconds(), Entry: redact(d.Entry),
+		Objection: redact(d.Objection), Root: req.Root, TookMS: time.Since(c.started).Milliseconds()}
 	for _, f := range d.Findings {
 		e.Findings = append(e.Findings, EntryFinding{f.Row.ID, f.Row.Key, [2]int{f.Span.Start, f.Span.End}, redact(f.Reason), f.Floor})
 	}

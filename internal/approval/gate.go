@@ -97,6 +97,14 @@ func New(c Config) *Gate {
 	return &Gate{config: c, memory: memory{list: c.Allowlist, current: c.Current}}
 }
 
+// Mode is the mode that was configured, and whether the process's sessions ask nothing all the same.
+func (g *Gate) Mode() (m Mode, yolo bool) {
+	if g.config.Mode == "" {
+		return Manual, g.config.Yolo
+	}
+	return g.config.Mode, g.config.Yolo
+}
+
 // Check decides whether a request may run. It returns at the latest when ctx ends or the time for an answer is over. A caller runs
 // the act only if the decision's Runs is true.
 func (g *Gate) Check(ctx context.Context, req Request) Decision {

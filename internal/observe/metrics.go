@@ -27,10 +27,14 @@ type metrics struct {
 	duration map[string]*histogram // by tool
 	chars    map[string]*histogram
 	checks   map[string]*histogram // by check
-	left     func() int            // handlers that outlived their calls; nil = not known
+	decided  map[decision]int64
+	left     func() int // handlers that outlived their calls; nil = not known
 }
 
 type labels struct{ tool, status string }
+
+// decision is how one act that a row found was decided about.
+type decision struct{ row, outcome string }
 
 type histogram struct {
 	bounds []float64
@@ -40,7 +44,7 @@ type histogram struct {
 }
 
 func newMetrics() *metrics {
-	return &metrics{start: time.Now(), calls: map[labels]int64{}, duration: map[string]*histogram{}, chars: map[string]*histogram{}, checks: map[string]*histogram{}}
+	return &metrics{start: time.Now(), calls: map[labels]int64{}, duration: map[string]*histogram{}, chars: map[string]*histogram{}, checks: map[string]*histogram{}, decided: map[decision]int64{}}
 }
 
 func (m *metrics) add(r *dispatch.Record) {
@@ -51,6 +55,9 @@ func (m *metrics) add(r *dispatch.Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls[labels{name, r.Status}]++
+	for _, row := range r.Rules {
+		m.decided[decision{row, r.Decision}]++
+	}
 	observe(m.duration, name, secondBounds, r.Duration.Seconds())
 	observe(m.chars, name, charBounds, float64(r.ResultChars))
 }
@@ -136,6 +143,9 @@ func (m *metrics) messages() []metricMessage {
 	if len(m.calls) > 0 {
 		list = m.callMessages(start, now)
 	}
+	if len(m.decided) > 0 {
+		list = append(list, m.decisionMessage(start, now))
+	}
 	if len(m.checks) > 0 {
 		list = append(list, metricMessage{Name: "hermes.check.duration", Unit: "s",
 			Histogram: &histogramMessage{points("hermes.check.name", m.checks, start, now), cumulative}})
@@ -164,6 +174,19 @@ func (m *metrics) callMessages(start, now string) []metricMessage {
 		{Name: "gen_ai.execute_tool.duration", Unit: "s", Histogram: &histogramMessage{points(byTool, m.duration, start, now), cumulative}},
 		{Name: "hermes.tool.result_chars", Unit: "{character}", Histogram: &histogramMessage{points(byTool, m.chars, start, now), cumulative}},
 	}
+}
+
+func (m *metrics) decisionMessage(start, now string) metricMessage {
+	var counts []point
+	for _, d := range slices.SortedFunc(maps.Keys(m.decided), func(a, b decision) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.outcome, b.outcome))
+	}) {
+		counts = append(counts, point{
+			Attributes: []attribute{text("row", d.row), text("outcome", d.outcome)},
+			Start:      start, Time: now, AsInt: strconv.FormatInt(m.decided[d], 10),
+		})
+	}
+	return metricMessage{Name: "hermes.approval.decisions", Unit: "{decision}", Sum: &sumMessage{counts, cumulative, true}}
 }
 
 func points(label string, in map[string]*histogram, start, now string) []point {

@@ -184,12 +184,12 @@ func TestMetrics_ArriveAtTheEnd(t *testing.T) {
 	c := newCollector(t)
 	b := open(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL})
 	b.Watch(func() int { return 2 })
-	b.Measure(&dispatch.Record{Name: "x", Status: "ok", Duration: 50 * time.Millisecond, ResultChars: 10})
+	b.Measure(&dispatch.Record{Name: "x", Status: "ok", Duration: 50 * time.Millisecond, ResultChars: 10, Rules: []string{"delete.bulk"}, Decision: "denied"})
 	b.Measure(&dispatch.Record{Asked: "made_up_by_a_model", Status: "error"})
 	b.Checked("python", 7*time.Second)
 	closeNow(t, b)
 	text, _ := json.Marshal(c.bodies["/v1/metrics"])
-	for _, want := range []string{"hermes.check.duration", `"python"`, `"sum":7`, "hermes.tool.calls", "gen_ai.execute_tool.duration", "hermes.tool.result_chars", "hermes.tool.abandoned", `"unknown"`, `"sum":0.05`} {
+	for _, want := range []string{"hermes.check.duration", `"python"`, `"sum":7`, "hermes.tool.calls", "gen_ai.execute_tool.duration", "hermes.tool.result_chars", "hermes.tool.abandoned", "hermes.approval.decisions", "delete.bulk", `"unknown"`, `"sum":0.05`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s is missing in %s", want, text)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/engine/guard"
 	"github.com/hermes-runtime/hermes/internal/script"
@@ -122,6 +123,7 @@ func (r *Runtime) Doctor(ctx context.Context, reserved []string) []Finding {
 	out := []Finding{r.checkHome()}
 	out = append(out, r.checkConfig(reserved)...)
 	out = append(out, r.checkBackend(ctx)...)
+	out = append(out, r.checkApprovals()...)
 	out = append(out, r.checkPython(ctx)...)
 	rows, err := r.registry.Tools(ctx)
 	if err != nil {
@@ -133,6 +135,30 @@ func (r *Runtime) Doctor(ctx context.Context, reserved []string) []Finding {
 		} else {
 			out = append(out, Finding{stateWarn, t.Name, t.Reason})
 		}
+	}
+	return out
+}
+
+// checkApprovals says how acts are decided about, and what of it a user may not have meant.
+func (r *Runtime) checkApprovals() []Finding {
+	const about = "approvals"
+	var out []Finding
+	switch mode, yolo := r.gate.Mode(); {
+	case yolo:
+		out = append(out, Finding{stateWarn, about, "HERMES_YOLO_MODE is set: nothing is asked but what nobody may turn off"})
+	case mode == approval.Off:
+		out = append(out, Finding{stateWarn, about, "approvals.mode is off: nothing is asked but what nobody may turn off"})
+	default:
+		out = append(out, Finding{stateOK, about, "mode " + string(mode)})
+	}
+	open, list := 0, r.list.current()
+	for _, e := range list.Entries {
+		if e.Nothing == "" {
+			open++
+		}
+	}
+	if n := len(list.Entries); n > 0 {
+		out = append(out, Finding{stateOK, about, fmt.Sprintf("%d of %d entries of %s open something; `hermes approvals list` shows them", open, n, allowlistKey)})
 	}
 	return out
 }
