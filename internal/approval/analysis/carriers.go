@@ -126,7 +126,7 @@ func (r *reader) wrapped(st *state, in *inner, at place) (out output, carried bo
 	for _, t := range in.texts {
 		out = r.text(run.clone(), t, c, at)
 	}
-	if len(in.words) == 0 {
+	if len(in.words) == 0 && c.Program != "parallel" {
 		if in.shell || c.Program == "newgrp" || w.joined && w.where != nil && len(in.texts) == 0 {
 			return r.login(run, c, at), true
 		}
@@ -134,7 +134,7 @@ func (r *reader) wrapped(st *state, in *inner, at place) (out output, carried bo
 	}
 	at.origin = origin(c, false)
 	switch {
-	case w.joined:
+	case w.joined, in.shell && len(in.words) == 1 && strings.ContainsAny(in.words[0].Text, " \t\n;"):
 		return r.joined(run, in.words, c, at), true
 	case c.Program == "xargs" || c.Program == "parallel":
 		return r.fanOut(run, in, at), false

@@ -68,6 +68,12 @@ func filterOf(program string) (filter, bool) {
 	return filter{}, false
 }
 
+// NUL begins a mark, so packed data on its way from one filter to the next has something else in its place.
+const (
+	nulStand  = "\uE0FF"
+	gzipMagic = "\x1f\x8b"
+)
+
 // filtered runs a filter over what its command reads.
 func (r *reader) filtered(f filter, c *Command) output {
 	if _, ok := literals(c.Words[1:]); !ok {
@@ -92,11 +98,11 @@ func (r *reader) filtered(f filter, c *Command) output {
 	if !in.known || len(in.text) > maxDecoded {
 		return output{}
 	}
-	text, ok := f.apply(a, in.text)
-	if !ok || len(text) > maxDecoded || strings.IndexByte(text, 0) >= 0 {
+	text, ok := f.apply(a, strings.ReplaceAll(in.text, nulStand, "\x00"))
+	if !ok || len(text) > maxDecoded || strings.IndexByte(text, 0) >= 0 && !strings.HasPrefix(text, gzipMagic) {
 		return output{}
 	}
-	return output{text, true}
+	return output{strings.ReplaceAll(text, "\x00", nulStand), true}
 }
 
 func (a *Args) first(names ...string) (string, bool) {
@@ -225,7 +231,7 @@ func translated(a *Args, in string) (string, bool) {
 		return in, a.Has("s")
 	}
 	from, to := trSet(a.Operands[0].Text), trSet(a.Operands[1].Text)
-	if to == "" || a.Has("s") && strings.ContainsAny(in, to) && false {
+	if to == "" {
 		return "", false
 	}
 	return mapped(in, from, to), true

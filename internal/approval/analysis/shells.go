@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -86,36 +85,6 @@ func (r *reader) sourced(st *state, w Word, c *Command, at place) {
 		return
 	}
 	r.text(st, w, c, at)
-}
-
-// initialisers print shell code that is meant to be evaluated; the row is the beginning of their argv.
-var initialisers = [][]string{
-	{"ssh-agent"}, {"keychain"}, {"dircolors"}, {"lesspipe"}, {"lesspipe.sh"}, {"direnv", "hook"}, {"direnv", "export"}, {"pyenv", "init"},
-	{"pyenv", "virtualenv-init"}, {"rbenv", "init"}, {"nodenv", "init"}, {"goenv", "init"}, {"jenv", "init"}, {"brew", "shellenv"},
-	{"starship", "init"}, {"zoxide", "init"}, {"atuin", "init"}, {"fzf", "--bash"}, {"fzf", "--zsh"}, {"conda", "shell.bash"},
-	{"conda", "shell.zsh"}, {"conda", "shell.posix"}, {"mamba", "shell"}, {"micromamba", "shell"}, {"fnm", "env"}, {"mise", "activate"},
-	{"rtx", "activate"}, {"opam", "env"}, {"minikube", "docker-env"}, {"minikube", "-p"}, {"docker-machine", "env"},
-	{"kubectl", "completion"}, {"helm", "completion"}, {"gh", "completion"}, {"npm", "completion"}, {"pip", "completion"},
-	{"pip3", "completion"}, {"docker", "completion"}, {"thefuck", "--alias"}, {"luarocks", "path"}, {"poetry", "env"},
-	{"register-python-argcomplete"}, {"resize"}, {"gpgconf", "--launch"}, {"perl", "-I"}, {"guix", "package"}, {"vcpkg", "env"},
-}
-
-// initialiser tells whether all commands of a flow print shell code by trade.
-func (r *reader) initialiser(f Flow) bool {
-	cmds := r.out.Commands[f.Start:min(f.End, len(r.out.Commands))]
-	return len(cmds) > 0 && !slices.ContainsFunc(cmds, func(c Command) bool {
-		return !slices.ContainsFunc(initialisers, func(row []string) bool {
-			if c.Program != row[0] || len(c.Words) < len(row) {
-				return false
-			}
-			for i := 1; i < len(row); i++ {
-				if !c.Words[i].Is(row[i]) {
-					return false
-				}
-			}
-			return true
-		})
-	})
 }
 
 // Characters of a private range stand for marks while a text with unknown parts is parsed.
