@@ -4,22 +4,28 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"github.com/hermes-runtime/hermes/internal/engine/resident"
 	"github.com/hermes-runtime/hermes/internal/runtime"
 )
 
-// resident is what hermes starts of itself.
+// resident is what hermes starts of itself, here and elsewhere.
 func (a *app) resident() *cobra.Command {
-	var guard bool
+	var guard, text bool
 	cmd := &cobra.Command{
 		Use: "resident", Short: "What hermes starts of itself", Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !guard {
+			switch {
+			case guard:
+				return runtime.Guard(os.Stdin)
+			case term.IsTerminal(int(os.Stdin.Fd())):
 				return usage("hermes starts this by itself; there is nothing to do with it by hand")
 			}
-			return runtime.Guard(os.Stdin)
+			return runtime.Resident(cmd.Context(), resident.ServeOptions{Build: version(), Text: text, Guard: guardArgv()})
 		},
 	}
 	cmd.Flags().BoolVar(&guard, "guard", false, "end what a runtime leaves behind")
+	cmd.Flags().BoolVar(&text, "text", false, "the stream carries lines of text only")
 	return cmd
 }

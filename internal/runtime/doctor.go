@@ -11,14 +11,10 @@ import (
 
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/config"
-	"github.com/hermes-runtime/hermes/internal/engine/guard"
 	"github.com/hermes-runtime/hermes/internal/script"
 	"github.com/hermes-runtime/hermes/internal/textcap"
 	"github.com/hermes-runtime/hermes/tool"
 )
-
-// Guard is the hidden role that ends what a runtime leaves behind when it dies. It reads from the pipe that the runtime holds.
-func Guard(in io.Reader) error { return guard.Serve(context.Background(), in) }
 
 // Check lists what is wrong in the configuration, names of toolsets included. reserved are keys of areas that this build lacks.
 func (r *Runtime) Check(reserved []string) []string {

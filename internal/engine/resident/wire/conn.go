@@ -84,7 +84,10 @@ func New(ctx context.Context, rw io.ReadWriteCloser, o Options) (*Conn, error) {
 	if !stop() && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err = errors.Join(err, werr); err != nil {
+	if err == nil { // else writing failed because of it, or it tells more
+		err = werr
+	}
+	if err != nil {
 		_ = rw.Close()
 		return nil, err
 	}

@@ -1,0 +1,17 @@
+package runtime
+
+import (
+	"context"
+	"io"
+
+	"github.com/hermes-runtime/hermes/internal/engine/guard"
+	"github.com/hermes-runtime/hermes/internal/engine/resident"
+)
+
+// Guard is the hidden role that ends what a runtime leaves behind when it dies. It reads from the pipe that the runtime holds.
+func Guard(in io.Reader) error { return guard.Serve(context.Background(), in) }
+
+// Resident is the hidden role that runs commands where a backend put the program. It serves one client over standard input and output.
+func Resident(ctx context.Context, o resident.ServeOptions) error {
+	return resident.Serve(ctx, resident.Stdio(), o)
+}
