@@ -327,14 +327,18 @@ func chdirs(s *scan, c *call) value {
 
 // kills has the process in front of the signal.
 func kills(s *scan, c *call) value {
-	s.act(Kill, c, signalOf(c.arg(1)), c.arg(0).text())
+	if sig := signalOf(c.arg(1)); sig[0] != "0" {
+		s.act(Kill, c, sig, c.arg(0).text())
+	}
 	return value{}
 }
 
 // killSignal has the signal in front of the processes.
 func killSignal(s *scan, c *call) value {
 	p, _ := paths(c.args[min(1, len(c.args)):])
-	s.act(Kill, c, append([]Text{signalOf(c.arg(0))}, p...)...)
+	if sig := signalOf(c.arg(0)); sig[0] != "0" { // 0 only asks whether the process is there
+		s.act(Kill, c, append([]Text{sig}, p...)...)
+	}
 	return value{}
 }
 
@@ -412,7 +416,8 @@ func temporary(dir string) handler {
 }
 
 func forks(s *scan, c *call) value {
-	if s.looped() {
+	if s.looped() && !s.flags.loops {
+		s.flags.loops = true
 		s.act(Bomb, c)
 	}
 	return value{}

@@ -83,10 +83,7 @@ func (s *scan) operator(t token, v value, end int) (value, bool) {
 			return out, true
 		}
 	case "||", "??", "|>":
-		if v.isNone() || v.isUnknown() && v.sym == "" {
-			return r, true
-		}
-		return v, true
+		return alternative(v, r), true
 	case "&&":
 		return r, true
 	case "|":
@@ -103,10 +100,7 @@ func (s *scan) wordOperator(t token, v value, end int) (value, bool) {
 	case "or":
 		s.i++
 		r := s.expr(end)
-		if v.isNone() || v.isUnknown() && v.sym == "" {
-			return r, true
-		}
-		return v, true
+		return alternative(v, r), true
 	case "and":
 		s.i++
 		return s.expr(end), true
@@ -135,6 +129,21 @@ func (s *scan) wordOperator(t token, v value, end int) (value, bool) {
 		return value{}, true
 	}
 	return v, false
+}
+
+// alternative is a or b.
+func alternative(a, b value) value {
+	switch {
+	case a.isNone():
+		b.net = a.net || b.net
+		if a.sym == "" && b.isText() {
+			b.texts = union([]string{Unknown}, b.texts)
+		}
+		return b
+	case a.isText():
+		return a
+	}
+	return either(a, b)
 }
 
 // operand reads what stands between operators.
@@ -626,8 +635,10 @@ func (s *scan) memberOf(v value, name string) value {
 	}
 	if v.sym != "" && v.recv == nil && v.class == "" && len(v.texts) == 0 {
 		full := s.bare(v.sym + "." + name)
-		if h, ok := s.attributes(full); ok {
-			return h
+		if s.calls[full] == nil {
+			if h, ok := s.attributes(full); ok {
+				return h
+			}
 		}
 		return value{sym: full, net: v.net}
 	}

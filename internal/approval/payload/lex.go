@@ -143,7 +143,7 @@ func (l *lexer) run() []token {
 func (l *lexer) blank() bool {
 	rest := l.text[l.at:]
 	switch c := rest[0]; {
-	case c == '\n' && !(l.leads[c]&leadComment != 0 && l.lineBlock(rest)):
+	case c == '\n':
 		l.at++
 		l.nl, l.sp, l.line = true, true, l.at
 		if len(l.heres) > 0 {
@@ -172,16 +172,6 @@ func (l *lexer) blank() bool {
 	for _, c := range l.comments {
 		if strings.HasPrefix(rest, c) {
 			l.at = l.lineEnd(l.at)
-			return true
-		}
-	}
-	return false
-}
-
-// lineBlock tells whether a comment begins with the next line's beginning, as =pod does.
-func (l *lexer) lineBlock(rest string) bool {
-	for _, b := range l.blocks {
-		if b[0][0] == '\n' && strings.HasPrefix(rest, b[0]) {
 			return true
 		}
 	}

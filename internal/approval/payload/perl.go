@@ -6,7 +6,7 @@ import "strings"
 func perl() *language {
 	l := &language{
 		syntax: syntax{
-			comments: []string{"#"}, blocks: [][2]string{{"\n=pod", "\n=cut"}, {"\n=head1", "\n=cut"}, {"\n=begin", "\n=cut"}}, sigils: "$@%", inName: ":",
+			comments: []string{"#"}, sigils: "$@%", inName: ":",
 			quotes: []quoting{{open: `"`, close: `"`, inner: "$@"}, {open: "'", close: "'", escape: escSimple}, {open: "`", close: "`", kind: tokCommand, inner: "$@"}},
 			ops: []string{"<=>", "...", "**=", "||=", "&&=", "//=", "=>", "->", "==", "!=", "=~", "!~", "<=", ">=", "+=", "-=", "*=", "/=", ".=", "x=", "||", "&&",
 				"//", "++", "--", "<<", ">>", "**", ".."},
@@ -52,7 +52,7 @@ func perlSpecial(l *lexer) bool {
 		return l.hereDocument(rest, "<<")
 	case c == '<' && (!l.afterValue() || l.afterWord()):
 		return l.perlGlob(rest)
-	case c == '_' && l.nl && (strings.HasPrefix(rest, "__END__") || strings.HasPrefix(rest, "__DATA__")):
+	case c == '_' && (strings.HasPrefix(rest, "__END__") || strings.HasPrefix(rest, "__DATA__")):
 		l.at = len(l.text)
 		return true
 	case c == '=' && l.nl && len(rest) > 1 && letter(rest[1]):

@@ -69,7 +69,7 @@ func (s *psScan) block(inner bool) {
 			if inner {
 				return
 			}
-		case '{', '(':
+		case '{':
 			s.at++
 			s.block(true)
 		default:
@@ -747,7 +747,7 @@ func (s *psScan) hashtable() psWord {
 		if i := strings.IndexAny(key, "=\n;}"); i > 0 && key[i] == '=' {
 			s.at += i + 1
 			s.blanks(false)
-			s.pipes(psWord{})
+			s.value()
 		} else {
 			s.at++
 		}

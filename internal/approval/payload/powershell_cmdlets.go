@@ -1,6 +1,9 @@
 package payload
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // cmdlets maps aliases to the names of commands.
 var cmdlets = map[string]string{
@@ -20,12 +23,37 @@ type psParams struct {
 	operands []psWord
 }
 
-// switches are parameters without a value.
-var psSwitches = words("recurse r rec recur force f confirm whatif wi verbose append noclobber nonewline asjob passthru usebasicparsing useb wait nonewwindow " +
-	"noprofile nop noninteractive noni nologo computername_ file_ directory hidden")
+// psSwitches are parameters without a value.
+var psSwitches = strings.Fields("recurse force confirm whatif verbose append noclobber nonewline asjob passthru usebasicparsing wait nonewwindow noprofile " +
+	"noninteractive nologo file_ directory hidden")
+
+// isSwitch tells whether a parameter, which may be abbreviated, has no value.
+func isSwitch(name string) bool {
+	return slices.ContainsFunc(psSwitches, func(s string) bool { return strings.HasPrefix(s, name) }) || name == "wi" || name == "s"
+}
+
+// psLists puts the words between commas together.
+func psLists(words []psWord) []psWord {
+	var out []psWord
+	for i := 0; i < len(words); i++ {
+		if words[i].param == "," && len(out) > 0 && i+1 < len(words) {
+			last := &out[len(out)-1]
+			if len(last.list) == 0 || last.param != "" {
+				*last = psWord{texts: last.texts, net: last.net, list: []psWord{*last}}
+			}
+			i++
+			last.list = append(last.list, words[i])
+			last.texts = append(slices.Clone(last.values()), words[i].values()...)
+			continue
+		}
+		out = append(out, words[i])
+	}
+	return out
+}
 
 func psArguments(words []psWord) psParams {
 	p := psParams{named: map[string]psWord{}}
+	words = psLists(words)
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		switch {
@@ -34,7 +62,7 @@ func psArguments(words []psWord) psParams {
 			p.operands = append(p.operands, w)
 		case len(w.list) > 0:
 			p.named[w.param] = w.list[0]
-		case !psSwitches[w.param] && i+1 < len(words) && (words[i+1].param == "" || !strings.HasPrefix(words[i+1].one(), "-")):
+		case !isSwitch(w.param) && i+1 < len(words) && (words[i+1].param == "" || !strings.HasPrefix(words[i+1].one(), "-")):
 			i++
 			p.named[w.param] = words[i]
 		default:
@@ -256,7 +284,7 @@ var psKeywords = words("if else elseif while for foreach do until switch functio
 // program starts a program of the system.
 func (s *psScan) program(words []psWord, start int) {
 	name := words[0].one()
-	if psKeywords[strings.ToLower(name)] || name == "" || name == Unknown && len(words) == 1 {
+	if psKeywords[strings.ToLower(name)] || name == "" || digit(name[0]) || name == Unknown && len(words) == 1 {
 		return
 	}
 	if strings.Contains(name, "-") && !strings.ContainsAny(name, "/.") && letter(name[0]) && verb(name) {

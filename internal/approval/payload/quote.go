@@ -236,7 +236,7 @@ func (l *lexer) variable(q *quoting, i int) (string, int, bool) {
 	if k == i+1 {
 		return "", 0, false
 	}
-	for k < len(l.text) && (l.text[k] == '[' || l.text[k] == '{') && q.inner == "$" && l.sigils != "" {
+	for k < len(l.text) && (l.text[k] == '[' || l.text[k] == '{') && q.inner[0] == '$' && l.sigils != "" {
 		end := strings.IndexByte(l.text[k:min(len(l.text), k+80)], closer(l.text[k]))
 		if end < 0 {
 			break

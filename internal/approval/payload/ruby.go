@@ -6,7 +6,7 @@ import "strings"
 func ruby() *language {
 	l := &language{
 		syntax: syntax{
-			comments: []string{"#"}, blocks: [][2]string{{"\n=begin", "\n=end"}}, sigils: "$@", inName: "?!",
+			comments: []string{"#"}, sigils: "$@", inName: "?!",
 			quotes: []quoting{{open: `"`, close: `"`, inner: "#{"}, {open: "'", close: "'", escape: escSimple}, {open: "`", close: "`", kind: tokCommand, inner: "#{"}},
 			ops: []string{"===", "<=>", "...", "**=", "||=", "&&=", "=>", "==", "!=", "=~", "!~", "<=", ">=", "+=", "-=", "*=", "/=", "<<=", "&.", "||", "&&", "<<",
 				">>", "**", "..", "->"},
@@ -27,7 +27,7 @@ func ruby() *language {
 		"FileUtils.chmod_R": chmodTree, "FileUtils.chown_R": chownTree, "FileUtils.chown": chownIDs, "File.chown": chownIDs, "File.truncate": truncates,
 		"Dir.chdir": chdirs, "FileUtils.cd": chdirs, "Process.kill": killSignal, "fork": forks, "Process.fork": forks, "eval": evals, "instance_eval": evals, "#instance_eval": evals,
 		"#class_eval": evals, "#module_eval": evals, "binding.eval": evals, "#eval": evals, "#send": sends, "#public_send": sends, "#__send__": sends, "send": sendSelf, "__send__": sendSelf,
-		"public_send": sendSelf, "method": methodOf, "#method": methodOf, "#call": calls, "open": rubyOpen, "File.open": openMode, "File.new": openMode, "IO.open": openMode, "require": nothing,
+		"public_send": sendSelf, "method": methodOf, "#method": methodOf, "#call": callAll, "#yield": callAll, "open": rubyOpen, "File.open": openMode, "File.new": openMode, "IO.open": openMode, "require": nothing,
 		"File.join": joinPaths, "File.expand_path": func(s *scan, c *call) value { return s.expand(c.arg(0)) }, "Dir.home": homeDir, "Dir.pwd": constantCall("."),
 		"Dir.glob": globbed, "Dir.entries": entries, "Dir.children": entries, "Dir.mktmpdir": temporary("/tmp"), "Dir.tmpdir": constantCall("/tmp"),
 		"Dir.each_child": entries, "Tempfile.new": temporary("/tmp"), "Tempfile.create": temporary("/tmp"), "Base64.decode64": decodeArg("base64"), "Base64.strict_decode64": decodeArg("base64"),
@@ -64,6 +64,11 @@ func rubySpecial(l *lexer) bool {
 	case '?':
 		if len(rest) > 1 && letter(rest[1]) && (len(rest) == 2 || !letter(rest[2])) && !l.afterValue() {
 			l.add(tokString, l.at+2, rest[1:2])
+			return true
+		}
+	case '=':
+		if l.nl && strings.HasPrefix(rest, "=begin") {
+			l.at = l.lineEnd(l.after("\n=end", l.at))
 			return true
 		}
 	case '_':
@@ -350,4 +355,12 @@ func packs(s *scan, c *call) value {
 		return characters(s, &call{args: c.recv.list})
 	}
 	return value{net: c.recv.net}
+}
+
+// callAll calls a function that is held as an object.
+func callAll(s *scan, c *call) value {
+	if c.recv.sym == "" || !s.known(c.recv) {
+		return value{net: c.recv.net}
+	}
+	return s.invoke(c.recv, &call{args: c.args, start: c.start, end: c.end})
 }

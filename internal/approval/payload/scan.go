@@ -353,6 +353,9 @@ func (s *scan) define(name string, params []string, end int) {
 		if i < len(f.args) {
 			v = f.args[i]
 		}
+		if name == "" && slices.Contains(s.given, p) {
+			v = s.vars[p]
+		}
 		s.assign(p, v)
 	}
 }

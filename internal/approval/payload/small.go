@@ -66,7 +66,7 @@ func applescriptStatement(s *scan, end int) bool {
 		s.i++
 		s.add(Act{Kind: Delete, Call: "delete", Args: []Text{{Unknown}}, Start: int(t.start), End: int(t.end)})
 	default:
-		return false
+		s.i++
 	}
 	return true
 }

@@ -110,7 +110,9 @@ func either(a, b value) value {
 	if out.class == "" {
 		out.class = b.class
 	}
-	out.texts = union(a.text(), b.text())
+	if out.texts = union(a.text(), b.text()); out.class == "" {
+		out.sym = ""
+	}
 	return out
 }
 
