@@ -21,10 +21,11 @@ func floorRows() []Row {
 		},
 		{
 			ID: "proc.bomb", Key: "fork bomb", Family: "process", Floor: true, Note: analysis.NoteBomb,
-			Matches: "a function that starts copies of itself without end",
+			Matches: "a function that starts copies of itself without end, and a loop without end that only starts processes",
 			Examples: []string{":(){ :|:& };:", "b() { b | b & }; b", "bomb() {\n bomb & bomb &\n}\nbomb", "function f { f | f & }; f",
-				`bash -c ':(){ :|:& };:'`},
-			LookAlikes: []string{"echo ':(){ :|:& };:'", "f() { g | h & }; f", "fact() { fact $(($1-1)); }; fact 3", "f() { f; }; true"},
+				`bash -c ':(){ :|:& };:'`, "while :; do bash & done", "for ((;;)); do yes & done", "perl -e 'fork while 1'", "f(){ f|f& };f"},
+			LookAlikes: []string{"echo ':(){ :|:& };:'", "f() { g | h & }; f", "fact() { fact $(($1-1)); }; fact 3", "f() { f; }; true", "while true; do ./poll & sleep 1; done",
+				"for i in 1 2; do x & done", "while read l; do x & done", "grep ':(){ :|:& };:' x"},
 		},
 		powerOff(),
 	}

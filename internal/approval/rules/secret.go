@@ -31,10 +31,10 @@ func secretRows() []Row {
 				"tar czf x.tgz ~/.ssh", "gpg --export-secret-keys", "security find-generic-password -w -s x", "grep key ~/.aws/credentials", "kubectl get secret x -o yaml", "pass show x", "cat < ~/.pgpass",
 				"cat /home/*/.ssh/id_rsa", "sudo cat /etc/shadow", "awk 1 ~/.kube/config", "strings /proc/1/environ", "cat id_rsa", "dd if=/home/ann/.ssh/id_rsa", "ssh-keygen -y -f ~/.ssh/id_rsa",
 				"openssl rsa -in ~/.ssh/id_rsa", "cat ~/.docker/config.json", "vault kv get secret/x", "aws secretsmanager get-secret-value --secret-id x", "zip -r x.zip ~/.gnupg", "while read l; do echo $l; done < ~/.netrc",
-				"cat ~/.git-credentials", "cd ~/.ssh; cat id_rsa", "cat ~/.ssh/*", "find ~/.ssh -name 'id_*' -exec cat {} +"},
+				"cat ~/.git-credentials", "cd ~/.ssh; cat id_rsa", "cat ~/.ssh/*", "find / -name id_rsa -exec cat {} +", "find ~/.ssh -name 'id_*' -exec cat {} +"},
 			LookAlikes: []string{"cat ~/.ssh/id_rsa.pub", "ssh -i ~/.ssh/id_rsa h", "ssh-add ~/.ssh/id_rsa", "chmod 600 ~/.ssh/id_rsa", "ls -la ~/.ssh", "ssh-keygen -t ed25519 -f ~/.ssh/new", "cat .env",
 				"cat ~/.ssh/known_hosts", "cat ~/.ssh/config", "stat ~/.ssh/id_rsa", "cat ~/.aws/config", "kubectl get secret", "gpg --export x", "cat /etc/passwd", "ssh-keygen -l -f ~/.ssh/id_rsa", "pass ls",
-				"cp x ~/.aws/credentials", "grep -r id_rsa docs", "echo ~/.ssh/id_rsa", "test -f ~/.ssh/id_rsa && echo y", "cat docs/shadow", "find ~/.ssh -name id_rsa", "kubectl get secrets -A",
+				"cp x ~/.aws/credentials", "grep -r id_rsa docs", "echo ~/.ssh/id_rsa", "test -f ~/.ssh/id_rsa && echo y", "cat docs/shadow", "find ~/.ssh -name id_rsa", "kubectl get secrets -A", "kubectl config view",
 				"cat cert.pem", "docker login --password-stdin < ~/.docker/token", "security list-keychains", "cp certs/server.key build/", "vault status"},
 		},
 	}
@@ -60,7 +60,7 @@ var keepers = sync.OnceValue(func() map[string][]*compiled {
 		{names: "aws", long: "profile region output query name names path", opts: "--with-decryption"},
 		{names: "gcloud", long: "project secret account format", verbs: "secrets versions access|iam service-accounts keys create"},
 		{names: "az", verbs: "keyvault secret show|keyvault secret download|storage account keys list|acr credential show"},
-		{names: "kubectl oc k", verbs: "config view", opts: "--raw --flatten"},
+		{names: "kubectl oc k", verbs: "config view", need: "--raw --flatten"},
 		{names: "gh", verbs: "auth token", opts: "--show-token"},
 		{names: "git", short: "Cc", verbs: "credential fill|credential-store get|credential-cache get"},
 		{names: "secret-tool", verbs: "lookup|search"},
@@ -81,7 +81,7 @@ var keepers = sync.OnceValue(func() map[string][]*compiled {
 })
 
 func secretPrograms() []string {
-	names := slices.Concat(readers, []string{"security", "pass", "gopass"})
+	names := slices.Concat(readers, []string{"security", "pass", "gopass", "find"})
 	for name := range keepers() {
 		names = append(names, name)
 	}
@@ -193,11 +193,25 @@ func readsSecret(a *Act) []Hit {
 	if a.opensStore() {
 		return []Hit{{Reason: "prints what a store of secrets keeps: " + a.Line()}}
 	}
+	if a.Program == "find" {
+		return when(a.seeks() && a.carries(readers), a, "reads private keys or credentials, wherever they lie")
+	}
 	packs := slices.Contains(movers, a.Program)
 	return one("reads a private key or a credential", a.each(a.sources(), func(t analysis.Target) bool {
 		return t.Class != analysis.ClassInner && secretPlace(t) && (t.Kind != "" || !packs)
 	}))
 }
+
+// seeks tells whether find looks for a name that only secrets have.
+func (a *Act) seeks() bool {
+	return slices.ContainsFunc(a.after("-name", "-iname", "-path"), func(w analysis.Word) bool {
+		name := analysis.Plain(w.Text)
+		return slices.ContainsFunc(telling, func(t string) bool { return strings.Contains(name, t) }) && !strings.HasSuffix(name, ".pub")
+	})
+}
+
+// telling are names of secrets.
+var telling = strings.Fields("id_rsa id_dsa id_ecdsa id_ed25519 .netrc .pgpass .git-credentials .htpasswd .key private privkey .ssh/id_ .aws/cred .kdbx")
 
 // opensStore tells whether a program prints what a store of secrets keeps.
 func (a *Act) opensStore() bool {

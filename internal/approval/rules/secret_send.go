@@ -74,10 +74,12 @@ func (a *Act) sent() []analysis.Word {
 		if a.Program != "gh" || len(a.Words) > 2 && (a.Words[1].Is("gist") || a.Words[1].Is("release")) {
 			return a.Args(analysis.Grammar{Short: "d", Long: []string{"desc"}}).Operands
 		}
-	case "openssl":
-		if len(a.Words) > 1 && a.Words[1].Is("s_client") {
-			return nil
+	case "sftp", "ftp", "lftp":
+		var out []analysis.Word
+		for f := range strings.FieldsSeq(a.Stdin.Text) {
+			out = append(out, analysis.Word{Text: f, Span: a.Span})
 		}
+		return out
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ var managers = []deed{
 	{names: "systemctl", short: "HMtpsno", long: "host machine type property signal lines output root kill-whom job-mode state image what when",
 		verbs: "stop|restart|try-restart|reload-or-restart|reload-or-try-restart|try-reload-or-restart|condrestart|condstop|force-reload|disable|mask|kill|isolate|rescue|" +
 			"emergency|default|preset-all|preset|clean|freeze|exit|switch-root", spare: "--dry-run"},
-	{names: "service rc-service invoke-rc.d", verbs: afterName},
+	{names: "service rc-service invoke-rc.d", opts: "--full-restart", verbs: afterName},
 	{names: "initctl", verbs: stops},
 	{names: "launchctl", verbs: "unload|bootout|disable|kill|stop|remove|kickstart -k|reboot|kickstart"},
 	{names: "supervisorctl", short: "csup", verbs: "stop|restart|shutdown|reload|remove|signal"},

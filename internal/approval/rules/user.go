@@ -44,7 +44,7 @@ func writesCredentials(a *Act) []Hit {
 	return one("writes to keys or credentials", a.wroteTo(func(t analysis.Target) bool {
 		switch t.Kind {
 		case analysis.KindKeys, analysis.KindCredentials:
-			return t.Class != analysis.ClassKernel
+			return t.Class != analysis.ClassKernel && t.Class != analysis.ClassDevice
 		case analysis.KindPublic:
 			return t.Class == analysis.ClassSensitive
 		}
