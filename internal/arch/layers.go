@@ -68,6 +68,13 @@ var thirdParty = map[string][]string{
 	"github.com/aymanbagabas/go-udiff":  {"toolset/file"},
 	"github.com/BurntSushi/toml":        {"toolset/file"},
 	"github.com/kluctl/go-embed-python": {"internal/script/python"},
+	"github.com/moby/moby":              {"backend/docker"},
+	"github.com/containerd/errdefs":     {"backend/docker"},
+	"github.com/docker/go-connections":  {"backend/docker"},
+	"github.com/pkg/sftp":               {"backend/ssh"},
+	"github.com/kevinburke/ssh_config":  {"backend/ssh"},
+	"github.com/creack/pty":             {"internal/engine"},
+	"github.com/charmbracelet/x/vt":     {"internal/engine"},
 	"go.opentelemetry.io/otel":          {"internal/observe"},
 	"go.opentelemetry.io/proto/otlp":    {"internal/observe"},
 }
