@@ -49,7 +49,7 @@ func TestDescribe_SaysTheRungAndTheReason(t *testing.T) { // GRP-1
 
 func TestEndLeft_WhoIsAboutToEndByItselfIsNoLeftover(t *testing.T) { // XL-5
 	e := open(t, engine.Options{})
-	helper := "mkfifo p\n(read x <p; i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done) &\nexec 3>p\n" // works on when the pipe closes
+	helper := "mkfifo p\n(read x <p; i=0; while [ $i -lt 8000 ]; do i=$((i+1)); done) &\nexec 3>p\n" // works on when the pipe closes
 	for script, left := range map[string]int{helper: 0, helper + "sleep 60 3>&- &\n": 1, "sleep 60 & sleep 61 &": 2} {
 		c := environment.Command{Script: script, Dir: t.TempDir(), EndLeft: true}
 		if res, out := call(t, e, c); len(res.Left) != left || len(res.Survivors) != 0 || out != "" {
