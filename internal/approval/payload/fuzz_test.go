@@ -1,0 +1,76 @@
+package payload_test
+
+import (
+	"testing"
+
+	"github.com/hermes-runtime/hermes/internal/approval/payload"
+)
+
+// fuzzed scans any text as one language: whatever it is, acts lie in it and texts are never empty.
+func fuzzed(f *testing.F, lang payload.Lang, seeds ...string) {
+	for _, s := range append(seeds, shapes...) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, a := range payload.Scan(lang, text, payload.Input{Home: "/home/ann"}) {
+			if a.Start < 0 || a.End < a.Start || a.End > len(text) {
+				t.Errorf("%q: an act from %d to %d of %d", text, a.Start, a.End, len(text))
+			}
+			for _, arg := range a.Args {
+				if len(arg) == 0 {
+					t.Errorf("%q: %s has an argument without a value", text, a.Call)
+				}
+			}
+		}
+	})
+}
+
+func FuzzPython(f *testing.F) {
+	fuzzed(f, payload.Python, `import os; os.system(f"rm {x!r:>3} {'a'}" % 1)`, "def f(a, *b):\n  return a[1:2][::-1]\nf(1)", `exec("eval('x')")`, `[g(x) for x in [1, 2] if x]`)
+}
+
+func FuzzJavaScript(f *testing.F) {
+	fuzzed(f, payload.JavaScript, "const {a: b} = require('fs'); b.rmSync(`x${1}`, {recursive: true})", `[1].map(x => x / 2 / 3)`, `a?.b?.[c] ?? /x[/]/g.exec(1)`)
+}
+
+func FuzzRuby(f *testing.F) {
+	fuzzed(f, payload.Ruby, "%w[a b].each { |x| system \"rm #{x}\" }", "x = <<~A\n a\nA\nsystem x", `FileUtils.rm_rf Dir["*"] if a ? :b : %q(c)`)
+}
+
+func FuzzPerl(f *testing.F) {
+	fuzzed(f, payload.Perl, `unlink <*.o>; s{a}{b}e; open(F, ">x"); print qw(a b)`, "my $x = <<\"A\";\n$y @{[1]}\nA\n", `for my $f (glob "*") { unlink $f } kill 9, -1`)
+}
+
+func FuzzPHP(f *testing.F) {
+	fuzzed(f, payload.PHP, `<?php $f = "sys{$a['b']}"; $f('x'); foreach ($a as $k => $v) unlink($v); ?>x<?= 1`, "echo <<<A\nx $y\nA;")
+}
+
+func FuzzPowerShell(f *testing.F) {
+	fuzzed(f, payload.PowerShell, `foreach ($d in 'a','b') { ri "$d/$(x)" -r } | iex`, "@\"\nx\n\"@ > a", `[IO.File]::Delete('a') ; $x = @{a=1}; & $x`)
+}
+
+func FuzzSmall(f *testing.F) {
+	for _, s := range shapes {
+		f.Add(s)
+	}
+	f.Fuzz(func(_ *testing.T, text string) {
+		for _, lang := range []payload.Lang{payload.Lua, payload.AppleScript, payload.R, payload.Julia} {
+			payload.Scan(lang, text, payload.Input{})
+		}
+	})
+}
+
+func FuzzSQL(f *testing.F) {
+	for _, s := range []string{"WITH d AS (DELETE FROM t) SELECT 1", "DO $x$ BEGIN EXECUTE 'DROP TABLE t'; END $x$", "DELIMITER //\nDROP TABLE t//", "DELETE FROM t WHERE ((1=1)) OR a", "IF 1 DROP TABLE [t]\nGO\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, d := range []payload.SQLDialect{payload.SQLStandard, payload.SQLBackslash, payload.SQLBatch} {
+			for _, found := range payload.SQL(text, d) {
+				if found.Act == "" || found.Text == "" {
+					t.Errorf("%q: an empty finding", text)
+				}
+			}
+		}
+	})
+}
