@@ -48,7 +48,9 @@ func removing() []string {
 	return names
 }
 
-func (a *Act) removal() removal {
+func (a *Act) removal() removal { return a.gone.get(a.removes) }
+
+func (a *Act) removes() removal {
 	switch a.Program {
 	case "find", "gfind", "bfs", "fd", "fdfind":
 		return a.search()

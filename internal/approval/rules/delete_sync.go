@@ -83,8 +83,7 @@ func (a *Act) syncsTo() ([]analysis.Word, bool) {
 	}
 	switch a.Program {
 	case "rsync":
-		w := writers()["rsync"]
-		args := a.Args(analysis.Grammar{Short: w.short, Long: strings.Fields(w.long), Brief: true})
+		args := a.Args(writers()["rsync"].grammar)
 		if !slices.ContainsFunc(args.Names, func(n string) bool { return strings.HasPrefix(n, "del") }) {
 			return nil, false // it deletes at the source only
 		}

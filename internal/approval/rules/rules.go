@@ -49,8 +49,28 @@ type Act struct {
 	Reading *analysis.Reading
 	Index   int // in the reading
 
-	wrote []analysis.Target // what places gives, once asked for
+	known *known // what was found out about the reading's commands
+	wrote memo[[]analysis.Target]
+	gone  memo[removal]
+	paths map[*analysis.Word][]analysis.Target // what lists of operands name, by their first
+}
+
+// memo holds what several rows ask for.
+type memo[T any] struct {
+	value T
 	asked bool
+}
+
+func (m *memo[T]) get(find func() T) T {
+	if !m.asked {
+		m.value, m.asked = find(), true
+	}
+	return m.value
+}
+
+// known is shared by the acts of one reading.
+type known struct {
+	private map[int]bool // by index: the command reads what is private
 }
 
 // Hit is one match of a row.
@@ -137,13 +157,14 @@ func ByName(name string) *Row {
 func Check(r *analysis.Reading) []Finding {
 	t := table()
 	var found []Finding
+	shared := &known{}
 	for i := range r.Commands {
 		c := &r.Commands[i]
 		rows := t.byProgram[c.Program]
 		if rows == nil && len(c.Redirects) == 0 && c.Code.Empty() && c.Runs == nil && !initScript(c) {
 			continue
 		}
-		act := &Act{Command: c, Reading: r, Index: i}
+		act := &Act{Command: c, Reading: r, Index: i, known: shared}
 		if helps(act) {
 			continue
 		}
@@ -285,14 +306,46 @@ func shows(targets []analysis.Target) string {
 // each resolves operands as paths and keeps those that are wanted.
 func (a *Act) each(words []analysis.Word, want func(analysis.Target) bool) []analysis.Target {
 	var out []analysis.Target
-	seen := map[analysis.Target]bool{} // operands may be ten thousand
+	for _, t := range a.resolved(words) {
+		if want(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// few is how many words are resolved again sooner than remembered.
+const few = 4
+
+// resolved lists what words name, each place once.
+func (a *Act) resolved(words []analysis.Word) []analysis.Target {
+	if len(words) == 0 {
+		return nil
+	}
+	if out, ok := a.paths[&words[0]]; ok && len(words) > few {
+		return out
+	}
+	var out []analysis.Target
+	var seen map[analysis.Target]bool // operands may be ten thousand
+	if len(words) > few {
+		seen = make(map[analysis.Target]bool, len(words))
+	}
 	for _, w := range words {
 		for _, t := range a.Reading.Targets(a.Command, w) {
-			if want(t) && !seen[t] {
-				seen[t] = true
-				out = append(out, t)
+			if seen == nil && slices.Contains(out, t) || seen[t] {
+				continue
 			}
+			if seen != nil {
+				seen[t] = true
+			}
+			out = append(out, t)
 		}
+	}
+	if len(words) > few {
+		if a.paths == nil {
+			a.paths = map[*analysis.Word][]analysis.Target{}
+		}
+		a.paths[&words[0]] = out
 	}
 	return out
 }

@@ -126,10 +126,11 @@ func (a *Act) uploads() []analysis.Word {
 	return out
 }
 
-func curlGrammar() analysis.Grammar {
-	w := writers()["curl"]
-	return analysis.Grammar{Short: w.short, Long: append(strings.Fields(w.long), "data-ascii", "data-urlencode", "json", "url-query", "form-string")}
-}
+var curlGrammar = sync.OnceValue(func() analysis.Grammar {
+	g := writers()["curl"].grammar
+	g.Long = append(slices.Clone(g.Long), "data-ascii", "data-urlencode", "json", "url-query", "form-string")
+	return g
+})
 
 // fileOf gives the file that a value such as @f, name=@f or name=<f names.
 func fileOf(w analysis.Word) (analysis.Word, bool) {
@@ -158,12 +159,25 @@ func (a *Act) carriesSecret(f analysis.Flow) bool {
 	}
 	end := min(f.End, len(a.Reading.Commands))
 	for i := max(f.Start, end-spied); i < end; i++ {
-		c := &Act{Command: &a.Reading.Commands[i], Reading: a.Reading, Index: i}
-		if len(c.Words) > 0 && (c.dumpsEnvironment() || c.opensStore()) || len(c.each(c.sources(), privatePlace)) > 0 {
+		if a.readsPrivate(i) {
 			return true
 		}
 	}
 	return false
+}
+
+// readsPrivate tells whether a command of the reading reads what is private.
+func (a *Act) readsPrivate(i int) bool {
+	if private, ok := a.known.private[i]; ok {
+		return private
+	}
+	c := &Act{Command: &a.Reading.Commands[i], Reading: a.Reading, Index: i, known: a.known}
+	private := len(c.Words) > 0 && (c.dumpsEnvironment() || c.opensStore()) || len(c.each(c.sources(), privatePlace)) > 0
+	if a.known.private == nil {
+		a.known.private = map[int]bool{}
+	}
+	a.known.private[i] = private
+	return private
 }
 
 // dumpsEnvironment tells whether a command prints all variables.

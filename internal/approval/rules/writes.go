@@ -20,6 +20,9 @@ type writer struct {
 	only   string // options, with their dashes, without one of which nothing is written
 	verb   string // the first operand, without which nothing is written; it is taken off
 	more   func(*Act, *analysis.Args) []analysis.Word
+
+	grammar                 analysis.Grammar // the lists, split
+	named, spares, required []string
 }
 
 // operand says which operands are written.
@@ -111,8 +114,11 @@ var writerTable = []writer{
 var writers = sync.OnceValue(func() map[string]*writer {
 	byName := map[string]*writer{}
 	for i := range writerTable {
+		w := &writerTable[i]
+		w.grammar = analysis.Grammar{Short: w.short, Long: strings.Fields(w.long), Brief: true}
+		w.named, w.spares, w.required = strings.Fields(w.values), strings.Fields(w.spare), strings.Fields(w.only)
 		for name := range strings.FieldsSeq(writerTable[i].names) {
-			byName[name] = &writerTable[i]
+			byName[name] = w
 		}
 	}
 	return byName
@@ -144,9 +150,8 @@ func (a *Act) written() []analysis.Word {
 	if w == nil || len(a.Words) == 0 {
 		return nil
 	}
-	args := a.Args(analysis.Grammar{Short: w.short, Long: strings.Fields(w.long), Brief: true})
-	if w.safe != "" && args.Has(w.safe) || w.spare != "" && a.option(strings.Fields(w.spare), false) ||
-		w.only != "" && !a.option(strings.Fields(w.only), false) {
+	args := a.Args(w.grammar)
+	if w.safe != "" && args.Has(w.safe) || w.spare != "" && a.option(w.spares, false) || w.only != "" && !a.option(w.required, false) {
 		return nil
 	}
 	if w.verb != "" {
@@ -162,7 +167,7 @@ func (a *Act) written() []analysis.Word {
 		args.Operands = args.Operands[1:]
 	}
 	var out []analysis.Word
-	for name := range strings.FieldsSeq(w.values) {
+	for _, name := range w.named {
 		out = append(out, args.Values[name]...)
 	}
 	if w.more != nil {
@@ -192,11 +197,7 @@ func (o operand) of(words []analysis.Word, named bool) []analysis.Word {
 
 // places resolves what the command writes, once for all rows.
 func (a *Act) places() []analysis.Target {
-	if !a.asked {
-		a.asked = true
-		a.wrote = a.each(a.writes(), func(analysis.Target) bool { return true })
-	}
-	return a.wrote
+	return a.wrote.get(func() []analysis.Target { return a.resolved(a.writes()) })
 }
 
 // wroteTo keeps the written places that are wanted.
