@@ -77,12 +77,13 @@ func losses(ctx context.Context, req *approval.Request, findings []rules.Finding
 	}
 	var targets []preview.Target
 	for _, f := range findings {
-		if !strings.HasPrefix(f.Row.ID, "delete.") {
+		if !strings.HasPrefix(f.Row.ID, "delete.") && f.Row.ID != "code.delete" {
 			continue
 		}
 		for _, t := range f.Targets {
-			p := preview.Target{Path: t.Path, Class: string(t.Class), All: t.All}
-			if analysis.Literal(t.Path) && strings.HasPrefix(t.Path, "/") && !slices.Contains(targets, p) {
+			p := preview.Target{Path: t.Path, Class: string(t.Class), All: t.All, Some: f.Row.ID == "delete.bulk" || f.Row.ID == "delete.sync"}
+			known := slices.ContainsFunc(targets, func(o preview.Target) bool { return o.Path == p.Path })
+			if analysis.Literal(t.Path) && strings.HasPrefix(t.Path, "/") && !known {
 				targets = append(targets, p)
 			}
 		}

@@ -42,6 +42,7 @@ type Target struct {
 	Path  string // absolute
 	Class string // what kind of place it is, in a word; "" = nothing special
 	All   bool   // everything in it, not itself
+	Some  bool   // only some of what is there: what is counted is the most that can go
 }
 
 // Loss is what lies at one target.

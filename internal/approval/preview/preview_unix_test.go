@@ -99,6 +99,10 @@ func TestOf_CountsWhatLiesThere(t *testing.T) {
 		t.Errorf("a link: %+v", l)
 	}
 	text := p.Text()
+	some := preview.Of(t.Context(), []preview.Target{{Path: root, Some: true}}, patient).Text()
+	if !strings.HasPrefix(some, "some of what is in "+root+": ") {
+		t.Errorf("a part: %s", some)
+	}
 	for _, want := range []string{filepath.Join(root, "build") + " (workspace): 6 files, 3 directories, 8 bytes, last changed 2040-01-02 03:04", "2 links lead out of it",
 		"in " + filepath.Join(root, "build"), "other: 1 file, 1 bytes", "none: nothing is there", "a link to " + outside + "; only the link goes"} {
 		if !strings.Contains(text, want) {

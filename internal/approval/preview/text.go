@@ -23,7 +23,10 @@ func (p Preview) Text() string {
 
 func (l *Loss) text(b *strings.Builder) {
 	name := nameOf(l.Path)
-	if l.All {
+	switch {
+	case l.Some:
+		name = "some of what is in " + name
+	case l.All:
 		name = "in " + name
 	}
 	if l.Class != "" {
