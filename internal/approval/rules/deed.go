@@ -161,6 +161,8 @@ func (a *Act) option(names []string, fold bool) bool {
 // front parses the options in front of the first operand, and gives what follows them: the grammar of programs that run others.
 func (a *Act) front(short string, long ...string) (args analysis.Args, rest []analysis.Word) {
 	words := a.Words[1:]
+	var letters strings.Builder // of thousands of options
+	defer func() { args.Letters = letters.String() }()
 	for len(words) > 0 {
 		text := words[0].Text
 		if text == "--" {
@@ -177,7 +179,7 @@ func (a *Act) front(short string, long ...string) (args analysis.Args, rest []an
 			wants = !attached && slices.Contains(long, name)
 		} else {
 			for i := 1; i < len(text) && !wants; i++ {
-				args.Letters += text[i : i+1]
+				letters.WriteByte(text[i])
 				if strings.IndexByte(short, text[i]) >= 0 {
 					wants = i+1 == len(text)
 					break

@@ -197,7 +197,14 @@ func (o operand) of(words []analysis.Word, named bool) []analysis.Word {
 
 // places resolves what the command writes, once for all rows.
 func (a *Act) places() []analysis.Target {
-	return a.wrote.get(func() []analysis.Target { return a.resolved(a.writes()) })
+	return a.wrote.get(func() []analysis.Target {
+		all := a.resolved(a.writes())
+		switch a.Program {
+		case "ln", "gln", "link", "mv", "gmv": // they take the place of a link, and write nothing where it leads
+			all = slices.DeleteFunc(slices.Clone(all), func(t analysis.Target) bool { return t.Link })
+		}
+		return all
+	})
 }
 
 // wroteTo keeps the written places that are wanted.
@@ -317,10 +324,13 @@ func patched(_ *Act, args *analysis.Args) []analysis.Word {
 var tarGrammar = analysis.Grammar{Short: "fCbTXVgKI", Long: []string{"file", "directory", "exclude", "files-from", "exclude-from", "use-compress-program",
 	"transform", "strip-components", "owner", "group", "mode"}}
 
+// bundled is the most letters that tar's first word is taken apart for: it has fewer options.
+const bundled = 64
+
 // tarArgs parses tar's options. Its first word may be options without a dash, whose values follow in their order.
 func tarArgs(a *Act) *analysis.Args {
 	words := a.Words
-	if len(words) < 2 || words[1].Text == "" || words[1].Text[0] == '-' || words[1].Text[0] == 0 {
+	if len(words) < 2 || words[1].Text == "" || len(words[1].Text) > bundled || words[1].Text[0] == '-' || words[1].Text[0] == 0 {
 		return a.Args(tarGrammar)
 	}
 	c := *a.Command
