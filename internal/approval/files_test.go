@@ -160,3 +160,16 @@ func TestPaths_FileToolsAreAskedAboutTheSamePlaces(t *testing.T) {
 		}
 	}
 }
+
+// A31: where /dev/fd leads in this process says nothing about another.
+func TestFiles_WhatLeadsElsewhereInEachProcessIsNotFollowed(t *testing.T) {
+	d := &disk{links: map[string]string{"/dev/fd": "/proc/7/fd", "/dev/stdout": "/proc/7/fd/1", "/dev/fd/3": "/etc/x"}}
+	g := approval.New(approval.Config{})
+	for _, text := range []string{"echo x > /dev/fd/3", "tee >(wc -l) < x", "exec > >(tee out.log) 2>&1", "echo x | tee /dev/stdout"} {
+		r := command(text)
+		r.Disk = d
+		if got := g.Check(t.Context(), r); got.Outcome != approval.Allowed {
+			t.Errorf("%q: %v", text, got.IDs)
+		}
+	}
+}
