@@ -68,7 +68,7 @@ type Question struct {
 	Waiting     int      // further questions behind this one
 	// Preview brings what would be lost, one value of a few lines, and is closed; nil = nothing comes. It takes a fraction of a second:
 	// a surface shows the question at once and the preview when it is there. It has one reader.
-	Preview <-chan string
+	Preview <-chan string `json:"-"`
 	Created time.Time
 	Expires time.Time // zero = never
 }
