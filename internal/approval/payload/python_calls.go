@@ -251,3 +251,11 @@ func pythonMap(s *scan, c *call) value {
 	}
 	return value{net: list.net}
 }
+
+// reboots is the C library's function.
+func reboots(s *scan, c *call) value {
+	if c.recv.class == "ctypes.CDLL" {
+		s.act(Exec, c, Text{"reboot"})
+	}
+	return value{}
+}

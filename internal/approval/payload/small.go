@@ -62,6 +62,9 @@ func applescriptStatement(s *scan, end int) bool {
 			return true
 		}
 		s.assign(name, s.expr(end))
+	case s.is("empty") && (s.isAt(s.i+1, "trash") || s.isAt(s.i+2, "trash")):
+		s.i++
+		s.add(Act{Kind: DeleteTree, Call: "empty trash", Args: []Text{{Unknown}}, Start: int(t.start), End: int(t.end)})
 	case s.is("delete") && t.nl || s.is("delete") && s.i > 0 && (s.isAt(s.i-1, "to") || s.toks[s.i-1].kind == tokString):
 		s.i++
 		s.add(Act{Kind: Delete, Call: "delete", Args: []Text{{Unknown}}, Start: int(t.start), End: int(t.end)})
