@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,10 @@ func judge(command string) *approval.Report {
 func disguisable() []rules.Row {
 	return slices.DeleteFunc(slices.Clone(rules.Table()), func(r rules.Row) bool { return strings.HasPrefix(r.ID, "analysis.") })
 }
+
+// definition is a text that only defines a function, whose body does what it is called with: it runs nothing, least of all in a scope of
+// its own.
+var definition = regexp.MustCompile(`^\w+ *\(\) *\{ "?\$@"?; \}$`)
 
 // someOf takes, of many disguises, as many as are asked for, others each time, so that the examples of a row share all of them.
 func someOf(ways []disguise, turn int) []disguise {
@@ -67,6 +72,9 @@ func TestDisguise_ExamplesKeepTheirRow(t *testing.T) {
 		t.Run(row.ID, func(t *testing.T) {
 			r, bad, tried := rand.New(rand.NewPCG(1, 2)), failures{}, 0
 			for turn, example := range row.Examples {
+				if definition.MatchString(example) {
+					continue
+				}
 				ways := disguises(example)
 				if row.ID == "sudo.shell" { // it is a shell for a person, without commands on its input
 					ways = slices.DeleteFunc(ways, func(d disguise) bool { return d.feeds })
@@ -147,6 +155,9 @@ func TestDisguise_OverDisguises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row := &rows[rapid.IntRange(0, len(rows)-1).Draw(t, "row")]
 		text := rapid.SampledFrom(row.Examples).Draw(t, "example")
+		if definition.MatchString(text) {
+			t.Skip("it runs nothing")
+		}
 		seed := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		var worn []string
 		for range rapid.IntRange(1, 3).Draw(t, "layers") {
