@@ -51,9 +51,10 @@ func (c *check) record(ctx context.Context) {
 		return
 	}
 	d, req, redact := c.decision, c.req, c.gate.config.Redact
-	sum := sha256.Sum256([]byte(req.Command))
+	text := c.shownText()
+	sum := sha256.Sum256([]byte(text))
 	e := Entry{Time: c.started, RequestID: req.ID, Session: req.Session, Task: req.Task, CallID: req.CallID, Tool: req.Tool, Caller: req.Caller,
-		Surface: req.Surface, EnvID: req.EnvID, Dir: redact(req.Dir), Command: redact(req.Command), Hash: hex.EncodeToString(sum[:]),
+		Surface: req.Surface, EnvID: req.EnvID, Dir: redact(req.Dir), Command: redact(text), Hash: hex.EncodeToString(sum[:]),
 		Outcome: d.Outcome, How: d.How, Who: d.Who, Scope: d.Scope, WaitedMS: d.Waited.Milliseconds(), Entry: redact(d.Entry),
 		Objection: redact(d.Objection), Root: req.Root, TookMS: time.Since(c.started).Milliseconds()}
 	for _, f := range d.Findings {

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,9 +19,10 @@ func (c *check) question(open []rules.Finding, waiting int) channel.Question {
 	}
 	q := channel.Question{
 		ID: c.req.ID, Kind: channel.KindApproval, Session: c.req.Session, Task: c.req.Task, Call: c.req.CallID, Tool: c.req.Tool,
-		Title: "May this run?", Command: c.req.Command, Dir: c.req.Dir, Environment: c.req.EnvID, Choices: c.choices(open),
+		Title: "May this run?", Command: c.shownText(), Dir: c.req.Dir, Environment: c.req.EnvID, Choices: c.choices(open),
 		Notes: slices.Clone(c.req.Notes), Waiting: waiting, Created: now, Expires: now.Add(timeout), Surface: c.req.Surface, Turn: c.req.Turn, Objection: c.decision.Objection,
 	}
+	q.Notes = append(q.Notes, c.storing(open, q.Choices)...)
 	if slices.Contains(q.Choices, channel.Under) {
 		q.Under = common(open, c.req.Home)
 	}
@@ -41,6 +43,37 @@ func (c *check) question(open []rules.Finding, waiting int) channel.Question {
 		}
 	}
 	return q
+}
+
+// shownText is the act in one text: the command or script, or what a tool does to files.
+func (c *check) shownText() string {
+	if c.req.Command != "" || len(c.req.Paths) == 0 {
+		return c.req.Command
+	}
+	parts := []string{c.req.Tool}
+	for _, p := range c.req.Paths {
+		if p.Delete {
+			parts = append(parts, "delete")
+		}
+		parts = append(parts, p.Path)
+	}
+	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// storing says what the answers that are kept will keep, where that isn't the key itself, and why one of them is missing.
+func (c *check) storing(open []rules.Finding, choices []channel.Choice) (notes []string) {
+	if !slices.Contains(choices, channel.Session) {
+		return nil
+	}
+	if !slices.Contains(choices, channel.Always) {
+		return []string{"no answer is stored for good: approvals.permanent is off"}
+	}
+	for _, f := range open {
+		if f.Row.Remember == rules.RememberExact && !f.Floor {
+			return []string{fmt.Sprintf("\"always\" stores %q with the command %s", f.Row.Key, c.storedText())}
+		}
+	}
+	return nil
 }
 
 // origin names what carries a command, outermost first.
