@@ -210,9 +210,10 @@ type Reading struct {
 	Notes    []Note
 	Jobs     []Job
 	Input    Input
-	Text     string // the original
-	resolved map[string]string
-	made     map[string]file // files that the text makes
+	Text     string            // the original
+	resolved map[string]string // what the environment told
+	links    map[string]link   // symbolic links that the text makes
+	made     map[string]file   // files that the text makes
 }
 
 // Last returns the command whose exit status the whole text returns, wrappers such as env and timeout stripped; nil when a

@@ -129,7 +129,11 @@ func unsetVars(r *reader, st *state, c *Command) {
 
 // readVars sets what read and its kin read: known when the input is.
 func readVars(r *reader, st *state, c *Command) {
-	args := c.Args(Grammar{Short: "adinNptuCcOs"})
+	short := "adinNptu"
+	if c.Program != "read" {
+		short = "dnOsuCc"
+	}
+	args := c.Args(Grammar{Short: short})
 	input, known := c.Stdin.Text, c.Stdin.Known
 	if c.Stdin.Kind == StdinFile {
 		out := r.contents(c, []string{c.Stdin.File.Text})

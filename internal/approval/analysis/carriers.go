@@ -39,6 +39,7 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 		r.su(st, c, at)
 	case "trap":
 		if len(c.Words) > 2 {
+			r.code(c, c.Words[1].From)
 			r.text(st.clone(), c.Words[1], c, at)
 		}
 	case "alias":
@@ -193,6 +194,8 @@ func unwrap(c *Command, w *wrapper) (in inner, ok bool) {
 			return in, false
 		}
 		switch {
+		case has(w.words, o.name) && w.assigns: // env -S puts its words in place
+			words = append(splitWords(o.value), words...)
 		case has(w.words, o.name):
 			split = append(split, splitWords(o.value)...)
 		case has(w.text, o.name):

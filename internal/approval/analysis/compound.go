@@ -24,13 +24,19 @@ func (r *reader) binary(st *state, c *syntax.BinaryCmd, at place) output {
 		if len(st.failed) > 0 {
 			branch.dirs, branch.failed = st.failed, nil
 		}
-		r.stmt(branch, c.Y, right)
+		next := r.stmt(branch, c.Y, right)
 		if leaves(c.Y) {
 			st.failed = nil
 			return out
 		}
 		st.merge(branch, r)
 		st.failed = nil
+		switch {
+		case out.known && out.text != "": // it printed, so it most likely succeeded
+			return out
+		case out.known:
+			return next
+		}
 		return output{} // whether the second one runs isn't known
 	}
 	left.piped, right.piped, left.want = true, true, true

@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -95,7 +96,7 @@ func (r *reader) run(st *state, c simple, at place) output {
 		if body, ok := r.aliases[v]; ok && !c.bypass {
 			r.expand(st, body, c, at)
 		}
-		names := r.programs(v, c, at)
+		names := r.programs(v, c, st)
 		if len(names) > 1 && len(names)*len(c.words) > MaxNodes { // each is judged with all words
 			r.limit("more than 50,000 words of programs that a pattern may stand for", c.span)
 			return output{}
@@ -124,13 +125,27 @@ func (r *reader) expand(st *state, body Word, c simple, at place) {
 }
 
 // programs lists the programs that a command word can be. A word that isn't known is one without a name, and a note.
-func (r *reader) programs(word string, c simple, at place) []string {
+func (r *reader) programs(word string, c simple, st *state) []string {
 	base := word
 	if i := strings.LastIndexByte(word, '/'); i >= 0 {
 		base = word[i+1:]
 	}
 	if Literal(base) {
+		if len(r.renamed) > 0 {
+			if name, ok := r.renamed[Join(st.dirs[0], word)]; ok && base != word {
+				return []string{name}
+			}
+			if name, ok := r.renamed[word]; ok {
+				return []string{name}
+			}
+		}
 		return []string{programName(base)}
+	}
+	for strings.Contains(base, markStar+markStar) {
+		base = strings.ReplaceAll(base, markStar+markStar, markStar)
+	}
+	if len(base) > maxName {
+		base = markUnknown
 	}
 	if !Known(base) {
 		return r.unknownProgram(word, base, c)
@@ -168,6 +183,9 @@ func (r *reader) unknownProgram(word, base string, c simple) []string {
 	return []string{""}
 }
 
+// maxName is the longest a pattern of a program's name is compared; no system has longer names of files.
+const maxName = 512
+
 // scriptName tells whether a name that is only known in part ends as scripts do, and programs with a row don't.
 func scriptName(base string) bool {
 	for _, end := range [...]string{".sh", ".bash", ".py", ".pl", ".rb", ".js", ".ts", ".mjs", ".php"} {
@@ -198,7 +216,7 @@ func programName(base string) string {
 }
 
 // wordsPerNode is how many words of a command cost as much as a node of syntax: carriers inside carriers copy all that is left.
-const wordsPerNode = 8
+const wordsPerNode = 4
 
 // program records one program's command, applies what it changes in the shell, and follows what it carries.
 func (r *reader) program(st *state, name string, c simple, at place) output {
@@ -293,6 +311,11 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 			}
 		case syntax.RdrIn, syntax.DplIn:
 			out.Target = r.target(st, red, *at)
+			if (fd == "" || fd == "0") && red.Op == syntax.DplIn {
+				if behind, ok := st.fds[out.Target.Text]; ok {
+					at.stdin = behind
+				}
+			}
 			if (fd == "" || fd == "0") && red.Op == syntax.RdrIn {
 				at.stdin = Stdin{Kind: StdinFile, File: out.Target, From: out.Target.From}
 				if o, ok := r.processOut[out.Target.From]; ok && !out.Target.From.Empty() {
@@ -307,9 +330,28 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 				hidden = hidden || red.Op != syntax.RdrInOut
 			}
 		}
+		if fd != "" && fd != "0" && strings.HasPrefix(out.Op, "<") {
+			st.behind(fd, out)
+		}
 		at.redirects = append(at.redirects, out)
 	}
 	return hidden
+}
+
+// behind notes what a descriptor reads.
+func (st *state) behind(fd string, red Redirect) {
+	st.own()
+	fds := maps.Clone(st.fds)
+	if fds == nil {
+		fds = map[string]Stdin{}
+	}
+	switch {
+	case strings.HasPrefix(red.Op, "<<"):
+		fds[fd] = textStdin(red.Target, red.Op == "<<-", map[bool]string{true: "\n"}[red.Op == "<<<"])
+	case red.Op == "<":
+		fds[fd] = Stdin{Kind: StdinFile, File: red.Target, From: red.Target.From}
+	}
+	st.fds = fds
 }
 
 func (r *reader) target(st *state, red *syntax.Redirect, at place) Word {

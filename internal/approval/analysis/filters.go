@@ -567,6 +567,27 @@ func pathPart(program string) func(*reader, *state, *Command) output {
 	}
 }
 
+// realPath computes realpath and readlink -f, links aside.
+func realPath(r *reader, st *state, c *Command) output {
+	args := c.Args(Grammar{})
+	if len(args.Operands) != 1 || c.Program == "readlink" && !args.Has("fem") || len(args.Values) > 0 || len(args.Names) > 0 {
+		return output{}
+	}
+	w := args.Operands[0]
+	if len(w.Alts) > 0 || len(st.dirs) != 1 || !Known(w.Text) || !strings.HasPrefix(Join(st.dirs[0], w.Text), "/") {
+		return output{}
+	}
+	return output{r.out.resolve(Join(st.dirs[0], Plain(w.Text)), c.index) + "\n", true}
+}
+
+func whoami(r *reader, st *state, _ *Command) output {
+	v, _ := r.lookup(st, "USER")
+	if len(v.vals) != 1 {
+		return output{}
+	}
+	return output{v.vals[0] + "\n", Known(v.vals[0])}
+}
+
 // temporary is what mktemp prints: a name in the directory for temporary files.
 func temporary(r *reader, _ *state, c *Command) output {
 	dir := "/tmp"

@@ -38,7 +38,7 @@ func (r *reader) remember(st *state, c *Command, w Word, f file) {
 	for _, v := range w.Values() {
 		for _, d := range st.dirs {
 			p := Join(d, v)
-			if !Literal(p) || p == "/dev/null" {
+			if !followable(p, f) || p == "/dev/null" {
 				continue
 			}
 			if r.files == nil {
@@ -49,18 +49,21 @@ func (r *reader) remember(st *state, c *Command, w Word, f file) {
 	}
 }
 
+// followable tells whether a path is known well enough to be met again. One variable that isn't known looks like another, which is
+// taken for the same only where that is the graver case.
+func followable(p string, f file) bool {
+	return Literal(p) || !strings.Contains(p, markStar) && !strings.Contains(p, markAny) && (f.origin == FileDownloaded || Head(p) != "")
+}
+
 // fileAt tells what the session knows of a file.
 func (r *reader) fileAt(p string) (f file, ok bool) {
-	if !Literal(p) {
-		return f, false
-	}
 	if f, ok = r.files[p]; ok {
 		return f, true
 	}
-	if r.in.Files == nil || !strings.HasPrefix(p, "/") {
+	if !Literal(p) || r.in.Files == nil || !strings.HasPrefix(p, "/") {
 		return f, false
 	}
-	p = r.out.resolve(p)
+	p = r.out.resolve(p, len(r.out.Commands))
 	switch f.origin = r.in.Files.Origin(p); f.origin {
 	case FileWritten:
 		f.text, f.known = r.in.Files.Text(p)
@@ -147,10 +150,14 @@ func (r *reader) follow(st *state, w Word, c *Command, lang interpreter, at plac
 // direct follows a program that is run by its path.
 func (r *reader) direct(st *state, c *Command, at place) {
 	w := c.Words[0]
-	if strings.IndexByte(w.Text, '/') < 0 || at.inside != nil || len(r.files) == 0 && r.in.Files == nil {
+	byName := scriptName(w.Text) // runners of packages take a script's name alone
+	if strings.IndexByte(w.Text, '/') < 0 && !byName || at.inside != nil || len(r.files) == 0 && r.in.Files == nil {
 		return
 	}
 	lang := shell
+	if byName {
+		lang = byExtension(w.Text)
+	}
 	for _, d := range st.dirs {
 		f, ok := r.fileAt(Join(d, w.Text))
 		if !ok || !f.known {
@@ -164,6 +171,17 @@ func (r *reader) direct(st *state, c *Command, at place) {
 	sub.funcs, sub.args, sub.argsOK, sub.name = nil, c.Words[1:], true, w.Text
 	at.stdin = c.Stdin
 	r.follow(sub, w, c, lang, at)
+}
+
+// byExtension is the interpreter that a script's name speaks for.
+func byExtension(name string) interpreter {
+	program := map[string]string{".py": "python", ".pl": "perl", ".rb": "ruby", ".js": "node", ".mjs": "node", ".ts": "node", ".php": "php"}[name[strings.LastIndexByte(name, '.'):]]
+	if program == "" {
+		return shell
+	}
+	lang := interpreters()[program]
+	lang.name = program
+	return lang
 }
 
 // shebang is the interpreter that a script's first line names.
@@ -264,6 +282,10 @@ func (r *reader) leaves(st *state, c *Command) {
 			return
 		}
 		from, to := args.Operands[0], args.Operands[1]
+		r.rename(st, from, to)
+		if c.Program == "ln" && args.Has("s") && Literal(from.Text) && Literal(to.Text) && c.Inside == nil {
+			r.out.link(Join(st.dirs[0], to.Text), from.Text, c.index)
+		}
 		f, ok := r.fileAt(Join(st.dirs[0], from.Text))
 		if !ok {
 			return
@@ -271,6 +293,14 @@ func (r *reader) leaves(st *state, c *Command) {
 		r.remember(st, c, to, f)
 		if base := from.Text[strings.LastIndexByte(from.Text, '/')+1:]; base != "" { // it may be a directory
 			r.remember(st, c, Word{Text: to.Text + "/" + base}, f)
+		}
+	case "hash":
+		args := c.Args(Grammar{Short: "p"})
+		if from := args.Values["p"]; len(from) > 0 && len(args.Operands) == 1 {
+			r.rename(st, from[0], Word{Text: "/hashed"})
+			if name, ok := r.renamed["/hashed"]; ok {
+				r.renamed[args.Operands[0].Text] = name
+			}
 		}
 	case "gunzip", "unxz", "bunzip2", "gzip", "xz", "zstd", "unzstd":
 		for _, w := range c.Args(Grammar{}).Operands {
@@ -288,6 +318,18 @@ func (r *reader) leaves(st *state, c *Command) {
 			}
 		}
 	}
+}
+
+// rename notes that a program stands under another name.
+func (r *reader) rename(st *state, from, to Word) {
+	name := programName(from.Text[strings.LastIndexByte(from.Text, '/')+1:])
+	if !strings.Contains(from.Text, "bin/") && from.From.Empty() || !r.known(name) || !Literal(to.Text) || to.Text == "" || len(r.renamed) >= maxFollowed {
+		return
+	}
+	if r.renamed == nil {
+		r.renamed = map[string]string{}
+	}
+	r.renamed[Join(st.dirs[0], to.Text)] = name
 }
 
 // downloads lists the files that a downloader writes: the value of its output option, or the last part of an address.

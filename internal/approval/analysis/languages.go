@@ -327,12 +327,31 @@ func makeRuns(r *reader, st *state, c *Command, at place) {
 			r.makefile(sub, Word{Text: out.text, Span: w.Span}, c, at)
 		case w.Is("-") || w.Is("/dev/stdin"):
 			r.makefile(sub, Word{Text: c.Stdin.Text, Span: c.Span}, c, at)
+		default:
+			r.makeFile(sub, w, c, at)
+		}
+	}
+	if len(args.Values["f"])+len(args.Values["file"])+len(args.Values["makefile"]) == 0 {
+		for _, name := range [...]string{"GNUmakefile", "makefile", "Makefile"} {
+			r.makeFile(sub, Word{Text: name, Span: c.Span}, c, at)
 		}
 	}
 	for _, w := range args.Operands {
 		if value, ok := strings.CutPrefix(w.Text, "SHELL="); ok {
 			r.commandValue(sub, Word{Text: value, Span: w.Span}, c, true, at)
 		}
+	}
+}
+
+// makeFile reads a makefile that the session brought.
+func (r *reader) makeFile(st *state, w Word, c *Command, at place) {
+	f, ok := r.fileAt(Join(st.dirs[0], w.Text))
+	switch {
+	case !ok:
+	case f.origin == FileDownloaded:
+		r.ranFileAt(st, w, c)
+	case f.known:
+		r.makefile(st, Word{Text: f.text, Span: w.Span}, c, at)
 	}
 }
 

@@ -25,10 +25,10 @@ func parseFlag(text, short string, long []string) flag {
 		name, value, attached := strings.Cut(text[2:], "=")
 		return flag{name: name, value: value, wants: !attached && slices.Contains(long, name)}
 	}
-	f := flag{}
+	f := flag{letters: text[1:]}
 	for i := 1; i < len(text); i++ {
-		f.letters += text[i : i+1]
 		if strings.IndexByte(short, text[i]) >= 0 {
+			f.letters = text[1 : i+1]
 			f.valued, f.value = text[i], text[i+1:]
 			f.wants = f.value == ""
 			break
@@ -82,6 +82,7 @@ func (a *Args) Long(name string, min int) bool {
 // Args parses the command's arguments. Each possible value of a word is seen; a word whose beginning isn't known is an operand.
 func (c *Command) Args(g Grammar) *Args {
 	a := &Args{}
+	var letters strings.Builder
 	words := c.Words[1:]
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -102,14 +103,14 @@ func (c *Command) Args(g Grammar) *Args {
 				}
 			}
 			f := parseFlag(text, g.Short, g.Long)
-			a.Letters += f.letters
+			letters.WriteString(f.letters)
 			key := f.name
 			if key != "" {
 				a.Names = append(a.Names, key)
 			} else if f.valued != 0 {
 				key = string(f.valued)
 			}
-			value := Word{Text: f.value, Span: w.Span}
+			value := Word{Text: f.value, Span: w.Span, From: w.From}
 			if f.wants && i+1 < len(words) && len(w.Alts) == 0 {
 				i++
 				value = words[i]
@@ -125,5 +126,6 @@ func (c *Command) Args(g Grammar) *Args {
 			a.Operands = append(a.Operands, w)
 		}
 	}
+	a.Letters = letters.String()
 	return a
 }

@@ -19,13 +19,17 @@ func printer(program string) func(*reader, *state, *Command) output {
 		return cat
 	case "basename", "dirname":
 		return pathPart(program)
+	case "realpath", "readlink":
+		return realPath
+	case "whoami", "logname":
+		return whoami
 	case "mktemp":
 		return temporary
 	case "pwd":
 		return pwd
 	case "which", "command", "type":
 		return locate
-	case "true", ":", "cd", "set", "export", "sleep":
+	case "true", "false", ":", "cd", "set", "export", "sleep":
 		return silent
 	}
 	return nil

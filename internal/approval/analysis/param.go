@@ -154,7 +154,7 @@ func (b *builder) operate(p *syntax.ParamExp, vals []string, at place) []string 
 		with := b.r.value(b.st, p.Repl.With, at)
 		return each(vals, func(v string) string { return replace(v, orig, with, p.Repl.All) })
 	case p.Slice != nil:
-		return each(vals, func(v string) string { return slice(v, p.Slice) })
+		return sliced(vals, p.Slice)
 	case p.Excl && p.Names == 0:
 		return vals
 	}
@@ -292,6 +292,23 @@ func replace(v string, orig, with Word, all bool) string {
 		return v
 	}
 	return strings.Replace(v, o, w, n)
+}
+
+// sliced cuts a piece out of each value; of one that is known in part, only out of its beginning.
+func sliced(vals []string, s *syntax.Slice) []string {
+	out := make([]string, len(vals))
+	for i, v := range vals {
+		out[i] = markUnknown
+		from, ok := number(s.Offset)
+		n, bounded := number(s.Length)
+		switch {
+		case Literal(v):
+			out[i] = slice(v, s)
+		case ok && bounded && from >= 0 && n >= 0 && from+n <= len(Head(v)):
+			out[i] = v[from : from+n]
+		}
+	}
+	return out
 }
 
 func slice(v string, s *syntax.Slice) string {

@@ -78,7 +78,7 @@ func (r *Reading) Targets(c *Command, w Word) []Target {
 			if !slices.Contains(out, t) {
 				out = append(out, t)
 			}
-			if t, ok := r.followed(t); ok && !slices.Contains(out, t) {
+			if t, ok := r.followed(t, c.index); ok && !slices.Contains(out, t) {
 				out = append(out, t)
 			}
 		}
@@ -93,7 +93,7 @@ func (r *Reading) Target(dir, value string) Target { return r.judge(Join(dir, va
 func (r *Reading) TargetOf(c *Command, dir, value string) Target {
 	p := Join(dir, value)
 	if c.Inside == nil {
-		return r.judge(r.real(p))
+		return r.judge(r.real(p, c.index))
 	}
 	remote := false
 	for in := c.Inside; in != nil; in = in.Parent {
@@ -111,7 +111,7 @@ func (r *Reading) TargetOf(c *Command, dir, value string) Target {
 		far := Reading{Input: Input{Home: c.Inside.Home}}
 		return far.judge(p)
 	}
-	return r.judge(r.real(p))
+	return r.judge(r.real(p, c.index))
 }
 
 // above finds the gravest mount below a directory of a container: who deletes / in there deletes what is mounted.
@@ -146,8 +146,19 @@ func (r *Reading) judge(p string) Target {
 // maxLookups bounds how many paths of a reading are asked about (A31).
 const maxLookups = 64
 
-// resolve follows symbolic links, where the environment can tell.
-func (r *Reading) resolve(p string) string {
+// link is a symbolic link that a command of the text makes, for those behind it.
+type link struct {
+	to      string
+	command int
+}
+
+// resolve follows symbolic links for a command, where the text or the environment tells.
+func (r *Reading) resolve(p string, command int) string {
+	for from, l := range r.links {
+		if command > l.command && (p == from || strings.HasPrefix(p, from+"/")) {
+			return Clean(l.to + p[len(from):])
+		}
+	}
 	if r.Input.Files == nil || !strings.HasPrefix(p, "/") || !Literal(p) {
 		return p
 	}
@@ -168,21 +179,35 @@ func (r *Reading) resolve(p string) string {
 	return to
 }
 
+// link notes a symbolic link that the text itself makes.
+func (r *Reading) link(from, to string, command int) {
+	i := strings.LastIndexByte(from, '/')
+	if i < 0 || len(r.links) >= maxLookups || !strings.HasPrefix(from, "/") {
+		return
+	}
+	if r.links == nil {
+		r.links = map[string]link{}
+	}
+	if to = Join(from[:max(i, 1)], to); to != from && !strings.HasPrefix(to, from+"/") {
+		r.links[from] = link{to, command}
+	}
+}
+
 // real is a path with the links in its directory followed, but not one that its last element names.
-func (r *Reading) real(p string) string {
+func (r *Reading) real(p string, command int) string {
 	i := strings.LastIndexByte(p, '/')
-	if r.Input.Files == nil || i <= 0 {
+	if r.Input.Files == nil && len(r.links) == 0 || i <= 0 {
 		return p
 	}
-	return Clean(r.resolve(p[:i]) + p[i:])
+	return Clean(r.resolve(p[:i], command) + p[i:])
 }
 
 // followed is the target that a link leads to.
-func (r *Reading) followed(t Target) (Target, bool) {
+func (r *Reading) followed(t Target, command int) (Target, bool) {
 	if t.Class == ClassInner {
 		return t, false
 	}
-	to := r.resolve(t.Path)
+	to := r.resolve(t.Path, command)
 	if to == t.Path {
 		return t, false
 	}
@@ -225,7 +250,11 @@ func (r *Reading) place(p string) (t Target) {
 	if home == "/" {
 		home = ""
 	}
-	switch rest, inside := relative(p, r.Input.Hermes); {
+	rest, inside := relative(p, r.Input.Hermes)
+	if !inside { // the usual place counts, too: it may be the next session's
+		rest, inside = relative(p, home+"/.hermes")
+	}
+	switch {
 	case p == home || p == "/root" || p == "/var/root" || p == HomeUnknown || homeRoot(p):
 		t.Class = ClassHomeRoot
 		return t
@@ -233,7 +262,7 @@ func (r *Reading) place(p string) (t Target) {
 		t.Class = ClassSystemRoot
 		t.Kind = kindAt(p, systemKinds())
 		return t
-	case (inside || p == r.Input.Hermes && p != "") && isPolicy(rest):
+	case (inside || p == r.Input.Hermes && p != "" || p == home+"/.hermes") && isPolicy(rest):
 		t.Class, t.Kind = ClassSensitive, KindPolicy
 		return t
 	}

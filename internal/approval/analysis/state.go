@@ -22,7 +22,8 @@ type state struct {
 	dirs     []string // possible directories, the likely one first
 	failed   []string // directories if the last cd failed and nothing has looked at its status yet
 	funcs    map[string]*function
-	args     []Word // positional parameters, when argsKnown
+	fds      map[string]Stdin // what stands behind descriptors
+	args     []Word           // positional parameters, when argsKnown
 	argsOK   bool
 	name     string // $0
 	errexit  bool
@@ -148,12 +149,14 @@ func (r *reader) lookup(st *state, name string) (variable, bool) {
 	case "PWD":
 		return variable{vals: unknownDirs(st.dirs)}, true
 	case "USER", "LOGNAME":
-		text, ok = r.in.User, r.in.User != ""
+		if text = r.in.User; text == "" {
+			text = markSome
+		}
 	case "IFS":
 		text = " \t\n"
 	default:
-		if text, ok = r.in.Vars[name]; !ok && name == "SHELL" {
-			text, ok = "/bin/sh", true
+		if text, ok = r.in.Vars[name]; !ok {
+			text, ok = usual[name]
 		}
 	}
 	if !ok {
@@ -161,6 +164,9 @@ func (r *reader) lookup(st *state, name string) (variable, bool) {
 	}
 	return variable{vals: []string{text}}, true
 }
+
+// usual are variables that every shell has, as far as their values are alike everywhere.
+var usual = map[string]string{"SHELL": "/bin/sh", "BASH": "/bin/bash", "PATH": "/" + markSome}
 
 func unknownDirs(dirs []string) []string {
 	out := slices.Clone(dirs)

@@ -22,8 +22,9 @@ type reader struct {
 	processOut map[Flow]output // what process substitutions print
 	aliases    map[string]Word // bodies; whether a shell expands them isn't known, so the program of that name counts too
 	respawned  map[*function]int
-	files      map[string]file // that the text itself made
-	loops      int             // loops around the place
+	files      map[string]file   // that the text itself made
+	loops      int               // loops around the place
+	renamed    map[string]string // programs by the path or name that the text gave them
 }
 
 // place is where a command stands.
