@@ -48,9 +48,11 @@ func accountRows() []Row {
 	cron := deedRow(Row{
 		ID: "cron.change", Key: "replace or remove scheduled jobs", Family: "cron", Remember: RememberAll,
 		Matches: "crontab from a file or from standard input, its removal or edit, and removal of queued jobs",
-		Examples: []string{"crontab -r", "crontab jobs.txt", "crontab -", "echo '* * * * * x' | crontab -", "(crontab -l; echo x) | crontab", "crontab -u bob -r", "crontab < jobs", "atrm 3", "at -d 3", "crontab -e",
+		Examples: []string{"crontab -r", "crontab jobs.txt", "crontab -", "echo '* * * * * x' | crontab -", "(crontab -l; echo x) | crontab",
+			"crontab -u bob -r", "crontab < jobs", "atrm 3", "at -d 3", "crontab -e",
 			"crontab -ir", "schtasks /Delete /TN x /F", "crontab -ru bob", "sudo crontab -u root f"},
-		LookAlikes: []string{"crontab -l", "crontab -u bob -l", "crontab -l > backup", "at -l", "atq", "man crontab", "grep x /etc/crontab", "echo crontab -r", "schtasks /query", "crontab -lu bob", "crontab --help", "systemctl list-timers"},
+		LookAlikes: []string{"crontab -l", "crontab -u bob -l", "crontab -l > backup", "at -l", "atq", "man crontab", "grep x /etc/crontab",
+			"echo crontab -r", "schtasks /query", "crontab -lu bob", "crontab --help", "systemctl list-timers"},
 	}, "replaces or removes scheduled jobs", cronDeeds)
 	byDeed := cron.Match
 	cron.Match = func(a *Act) []Hit {
@@ -63,9 +65,12 @@ func accountRows() []Row {
 		deedRow(Row{
 			ID: "account.change", Key: "change users or groups", Family: "account", Remember: RememberAll,
 			Matches: "creating, deleting and changing users, groups and their passwords",
-			Examples: []string{"useradd bob", "sudo adduser bob", "userdel -r bob", "usermod -aG sudo bob", "groupadd x", "groupdel x", "gpasswd -d bob x", "passwd bob", "passwd", "echo a:b | chpasswd", "chsh -s /bin/zsh",
-				"passwd -l root", "dscl . -create /Users/bob", "net user bob x /add", "vipw", "chage -M 1 bob", "dscl . -delete /Users/bob", "net localgroup administrators bob /add", "deluser bob"},
-			LookAlikes: []string{"id bob", "getent passwd", "passwd -S bob", "chage -l bob", "groups", "whoami", "cat /etc/passwd", "useradd --help", "net user", "dscl . -read /Users/bob", "grep bob /etc/group", "man useradd",
+			Examples: []string{"useradd bob", "sudo adduser bob", "userdel -r bob", "usermod -aG sudo bob", "groupadd x", "groupdel x",
+				"gpasswd -d bob x", "passwd bob", "passwd", "echo a:b | chpasswd", "chsh -s /bin/zsh",
+				"passwd -l root", "dscl . -create /Users/bob", "net user bob x /add", "vipw", "chage -M 1 bob", "dscl . -delete /Users/bob",
+				"net localgroup administrators bob /add", "deluser bob"},
+			LookAlikes: []string{"id bob", "getent passwd", "passwd -S bob", "chage -l bob", "groups", "whoami", "cat /etc/passwd", "useradd --help",
+				"net user", "dscl . -read /Users/bob", "grep bob /etc/group", "man useradd",
 				"finger bob", "dscl . list /Users", "passwd --status bob", "chsh -l"},
 		}, "changes users, groups or passwords", accountDeeds),
 		cron,

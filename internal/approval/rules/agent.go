@@ -13,16 +13,20 @@ func sudoRows() []Row {
 			ID: "sudo.password", Key: "password given to sudo or su", Family: "sudo",
 			Matches:  "sudo that reads its password from a pipe, a file or a literal, and su with one",
 			Programs: []string{"sudo", "su", "doas", "runuser", "sudoedit"}, Match: sudoPassword,
-			Examples: []string{"echo pw | sudo -S ls", "sudo -S ls <<< pw", "sudo --stdin ls < pw.txt", "printf 'pw\\n' | sudo -kS id", "cat pw | sudo -S -u bob id", "echo pw | su -c id", "su root -c id <<< pw", "yes pw | sudo -S true",
+			Examples: []string{"echo pw | sudo -S ls", "sudo -S ls <<< pw", "sudo --stdin ls < pw.txt", "printf 'pw\\n' | sudo -kS id",
+				"cat pw | sudo -S -u bob id", "echo pw | su -c id", "su root -c id <<< pw", "yes pw | sudo -S true",
 				"echo pw | sudo -p '' -S id"},
-			LookAlikes: []string{"sudo ls", "sudo -n ls", "cat x | sudo tee y", "echo x | sudo grep -S x", "sudo -v", "su -c id", "sudo -S ls", "echo x | sudo cat", "echo sudo -S"},
+			LookAlikes: []string{"sudo ls", "sudo -n ls", "cat x | sudo tee y", "echo x | sudo grep -S x", "sudo -v", "su -c id", "sudo -S ls",
+				"echo x | sudo cat", "echo sudo -S"},
 		},
 		{
 			ID: "sudo.shell", Key: "root shell", Family: "sudo",
 			Matches:  "an interactive or login shell with another's rights, and no command for it",
 			Programs: append([]string{"sudo", "su", "doas", "pkexec", "runuser", "machinectl", "run0"}, shells...), Match: sudoShell,
-			Examples: []string{"sudo -i", "sudo -s", "sudo su", "sudo su -", "su", "su -", "su root", "sudo bash", "doas -s", "pkexec bash", "sudo -u bob -i", "sudo /bin/sh", "sudo env A=1 bash", "su -l", "machinectl shell", "sudo bash -i", "sudo -Es"},
-			LookAlikes: []string{"sudo ls", "sudo -l", "sudo -v", "sudo -k", "su -c id", "sudo bash x.sh", "sudo bash -c id", "sudo -i ls", "sudo -u bob id", "echo ls | sudo bash", "bash", "sudo -u bob -s ls", "doas ls", "sudo --help", "su --help",
+			Examples: []string{"sudo -i", "sudo -s", "sudo su", "sudo su -", "su", "su -", "su root", "sudo bash", "doas -s", "pkexec bash",
+				"sudo -u bob -i", "sudo /bin/sh", "sudo env A=1 bash", "su -l", "machinectl shell", "sudo bash -i", "sudo -Es"},
+			LookAlikes: []string{"sudo ls", "sudo -l", "sudo -v", "sudo -k", "su -c id", "sudo bash x.sh", "sudo bash -c id", "sudo -i ls",
+				"sudo -u bob id", "echo ls | sudo bash", "bash", "sudo -u bob -s ls", "doas ls", "sudo --help", "su --help",
 				"sudo sh -c 'echo x'", "su bob -c id", "sudo -V", "sudo docker exec -it c bash"},
 		},
 	}
@@ -40,7 +44,8 @@ func sudoPassword(a *Act) []Hit {
 }
 
 // sudoLong are sudo's long options with a value.
-var sudoLong = []string{"user", "group", "close-from", "chdir", "host", "prompt", "chroot", "role", "type", "command-timeout", "other-user", "auth-type"}
+var sudoLong = []string{"user", "group", "close-from", "chdir", "host", "prompt", "chroot", "role", "type", "command-timeout", "other-user",
+	"auth-type"}
 
 func sudoShell(a *Act) []Hit {
 	hit := false
@@ -50,14 +55,15 @@ func sudoShell(a *Act) []Hit {
 		for len(rest) > 0 && contains(rest[0], "=") && !strings.HasPrefix(rest[0].Text, "-") {
 			rest = rest[1:]
 		}
-		hit = len(rest) == 0 && (args.Has("is") || args.Long("login", 3) || args.Long("shell", 2) || a.Program == "run0") && !args.Has("lvkKVe")
+		hit = len(rest) == 0 && (args.Has("is") || args.Long("login", 3) || args.Long("shell", 2) || a.Program == "run0") && !args.Has("lvkKVe") && a.Stdin.Kind == analysis.StdinInherited
 	case "pkexec":
 		_, rest := a.front("", "user")
 		hit = len(rest) == 0 && !a.option([]string{"--version"}, false)
 	case "machinectl":
 		hit = len(a.Words) > 1 && a.Words[1].Is("shell") && len(a.Words) < 4
 	case "su", "runuser":
-		args := a.Args(analysis.Grammar{Short: "cugGsw", Long: []string{"command", "user", "group", "shell", "session-command", "whitelist-environment"}})
+		args := a.Args(analysis.Grammar{Short: "cugGsw", Long: []string{"command", "user", "group", "shell", "session-command",
+			"whitelist-environment"}})
 		hit = len(args.Values["c"])+len(args.Values["command"])+len(args.Values["session-command"]) == 0 && !args.Has("uVh") && a.Stdin.Kind == analysis.StdinInherited
 	default:
 		hit = a.Elevated && a.Inside == nil && a.Stdin.Kind == analysis.StdinInherited && a.bareShell()
@@ -87,7 +93,8 @@ var ownDeeds = []deed{
 
 // stopDeeds lists the verbs that stop the agent.
 var stopDeeds = []deed{
-	{names: "hermes", short: "", long: "profile dir config", verbs: "stop|restart|update|upgrade|uninstall|shutdown|serve stop|serve restart|gateway stop|gateway restart|gateway uninstall|daemon stop|service stop|service restart|sessions kill"},
+	{names: "hermes", short: "", long: "profile dir config",
+		verbs: "stop|restart|update|upgrade|uninstall|shutdown|serve stop|serve restart|gateway stop|gateway restart|gateway uninstall|daemon stop|service stop|service restart|sessions kill"},
 }
 
 func agentRows() []Row {
@@ -98,21 +105,31 @@ func agentRows() []Row {
 			Matches:  "a write, delete or change of the agent's configuration, allowlist, hooks, environment file or audit, and its own commands for that",
 			Programs: slices.Concat(writing(), removing(), []string{"hermes", "mv", "chattr", "rsync", "sqlite3"}), Writes: true,
 			Match: func(a *Act) []Hit { return a.changesPolicy(own) },
-			Examples: []string{"echo x >> ~/.hermes/config.yaml", "hermes config set approvals.mode off", "sed -i s/manual/off/ ~/.hermes/config.yaml", "rm ~/.hermes/audit/approvals.jsonl", "cp x ~/.hermes/hooks/", "hermes approvals forget x",
-				"vim ~/.hermes/config.yaml", "hermes plugins enable x", "echo A=1 > ~/.hermes/.env", "mv ~/.hermes/config.yaml /tmp", "tee ~/.hermes/config.yaml < x", "rm -rf ~/.hermes", "hermes --yolo exec x.py", "cd ~/.hermes && echo x >> config.yaml",
-				"truncate -s 0 ~/.hermes/audit/approvals.jsonl", "HERMES_YOLO_MODE=1 hermes exec x.py", "ln -sf /tmp/c ~/.hermes/config.yaml", "yq -i .a=1 ~/.hermes/config.yaml", "code ~/.hermes/config.yaml"},
-			LookAlikes: []string{"cat ~/.hermes/config.yaml", "hermes config get", "hermes config check", "hermes approvals list", "hermes approvals test x", "ls ~/.hermes", "grep mode ~/.hermes/config.yaml", "cp ~/.hermes/config.yaml backup.yaml",
-				"echo x > config.yaml", "hermes tools list", "hermes doctor", "hermes version", "diff ~/.hermes/config.yaml x", "echo 'hermes config set'", "echo x > ~/.hermes/notes/a.txt", "hermes config path", "chmod 600 ~/.hermes/.env"},
+			Examples: []string{"echo x >> ~/.hermes/config.yaml", "hermes config set approvals.mode off",
+				"sed -i s/manual/off/ ~/.hermes/config.yaml", "rm ~/.hermes/audit/approvals.jsonl", "cp x ~/.hermes/hooks/",
+				"hermes approvals forget x",
+				"vim ~/.hermes/config.yaml", "hermes plugins enable x", "echo A=1 > ~/.hermes/.env", "mv ~/.hermes/config.yaml /tmp",
+				"tee ~/.hermes/config.yaml < x", "rm -rf ~/.hermes", "hermes --yolo exec x.py", "cd ~/.hermes && echo x >> config.yaml",
+				"truncate -s 0 ~/.hermes/audit/approvals.jsonl", "HERMES_YOLO_MODE=1 hermes exec x.py", "ln -sf /tmp/c ~/.hermes/config.yaml",
+				"yq -i .a=1 ~/.hermes/config.yaml", "code ~/.hermes/config.yaml"},
+			LookAlikes: []string{"cat ~/.hermes/config.yaml", "hermes config get", "hermes config check", "hermes approvals list",
+				"hermes approvals test x", "ls ~/.hermes", "grep mode ~/.hermes/config.yaml", "cp ~/.hermes/config.yaml backup.yaml",
+				"echo x > config.yaml", "hermes tools list", "hermes doctor", "hermes version", "diff ~/.hermes/config.yaml x",
+				"echo 'hermes config set'", "echo x > ~/.hermes/notes/a.txt", "hermes config path", "chmod 600 ~/.hermes/.env"},
 		},
 		{
 			ID: "agent.stop", Key: "stop the agent", Family: "agent", Leaves: true,
 			Matches: "killing, stopping, restarting or updating the running agent",
-			Programs: slices.Concat([]string{"hermes", "kill", "pkill", "killall", "skill", "taskkill", "systemctl", "service", "launchctl", "supervisorctl", "pm2", "rc-service", "sv", "pip", "pipx", "uv", "brew", "apt", "apt-get"},
+			Programs: slices.Concat([]string{"hermes", "kill", "pkill", "killall", "skill", "taskkill", "systemctl", "service", "launchctl",
+				"supervisorctl", "pm2", "rc-service", "sv", "pip", "pipx", "uv", "brew", "apt", "apt-get"},
 				strings.Fields("Stop-Process Stop-Service")),
 			Match: func(a *Act) []Hit { return when(a.does(stop) || a.endsAgent(), a, "stops the agent") },
-			Examples: []string{"pkill hermes", "killall hermes", "pkill -f hermes", "systemctl --user restart hermes", "systemctl stop hermes-gateway", "hermes update", "hermes gateway restart", "kill $(pgrep hermes)", "kill $PPID",
-				"kill -9 $(cat ~/.hermes/gateway.pid)", "pgrep -f hermes | xargs kill", "launchctl unload ~/Library/LaunchAgents/ai.hermes.plist", "service hermes stop", "supervisorctl stop hermes", "pkill -f 'hermes serve'", "kill -TERM \"$PPID\""},
-			LookAlikes: []string{"pgrep hermes", "systemctl status hermes", "ps aux | grep hermes", "hermes version", "kill 1234", "pkill -f myserver", "echo pkill hermes", "systemctl start hermes", "kill $!", "hermes serve --help", "echo $PPID", "pkill -0 hermes",
+			Examples: []string{"pkill hermes", "killall hermes", "pkill -f hermes", "systemctl --user restart hermes",
+				"systemctl stop hermes-gateway", "hermes update", "hermes gateway restart", "kill $(pgrep hermes)", "kill $PPID",
+				"kill -9 $(cat ~/.hermes/gateway.pid)", "pgrep -f hermes | xargs kill", "launchctl unload ~/Library/LaunchAgents/ai.hermes.plist",
+				"service hermes stop", "supervisorctl stop hermes", "pkill -f 'hermes serve'", "kill -TERM \"$PPID\""},
+			LookAlikes: []string{"pgrep hermes", "systemctl status hermes", "ps aux | grep hermes", "hermes version", "kill 1234",
+				"pkill -f myserver", "echo pkill hermes", "systemctl start hermes", "kill $!", "hermes serve --help", "echo $PPID", "pkill -0 hermes",
 				"kill $(pgrep node)", "git commit -m 'stop hermes'", "journalctl -u hermes"},
 		},
 	}

@@ -25,6 +25,7 @@ type deed struct {
 	plain  bool   // any operand
 	always bool   // any call
 
+	words bool // an operand may be several words of a phrase
 	fold  bool // the case of letters doesn't count
 	brief bool // verbs may be abbreviated
 }
@@ -84,7 +85,25 @@ func (d *compiled) done(a *Act) bool {
 	if d.always || d.plain && len(args.Operands) > 0 || d.flags != "" && args.Has(d.flags) || a.given(args, d.bad, d.fold) {
 		return true
 	}
-	return slices.ContainsFunc(d.phrases, func(p []string) bool { return d.said(args.Operands, p) })
+	operands := args.Operands
+	if d.words {
+		operands = apart(operands)
+	}
+	return slices.ContainsFunc(d.phrases, func(p []string) bool { return d.said(operands, p) })
+}
+
+// apart splits operands at white space.
+func apart(operands []analysis.Word) []analysis.Word {
+	if !slices.ContainsFunc(operands, func(w analysis.Word) bool { return strings.ContainsAny(w.Text, " \t") }) {
+		return operands
+	}
+	var out []analysis.Word
+	for _, w := range operands {
+		for f := range strings.FieldsSeq(w.Text) {
+			out = append(out, analysis.Word{Text: f, Span: w.Span})
+		}
+	}
+	return out
 }
 
 // said tells whether operands begin with a phrase.

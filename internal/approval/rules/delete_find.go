@@ -31,15 +31,17 @@ var removers = map[string]struct {
 	"srm":    {letters: "rR", names: "recursive"},
 	"unlink": {}, "gunlink": {}, "rmdir": {slashed: true}, "rd": {slashed: true}, "del": {slashed: true}, "erase": {slashed: true},
 	"deltree": {slashed: true, recursive: true},
-	"shred":   {grammar: analysis.Grammar{Short: "ns", Long: []string{"iterations", "size", "random-source"}}, only: "-u --remove -uz -zu -fu -uf -vu -uv -fuz -vzu -uvz -uzv -zvu -vfzu -fzu"},
-	"wipe":    {grammar: analysis.Grammar{Short: "qQSPlokX"}, letters: "r"},
-	"rimraf":  {recursive: true, dry: "--dry-run"}, "rm-rf": {recursive: true}, "del-cli": {recursive: true, dry: "--dry-run"},
+	"shred": {grammar: analysis.Grammar{Short: "ns", Long: []string{"iterations", "size", "random-source"}},
+		only: "-u --remove -uz -zu -fu -uf -vu -uv -fuz -vzu -uvz -uzv -zvu -vfzu -fzu"},
+	"wipe":   {grammar: analysis.Grammar{Short: "qQSPlokX"}, letters: "r"},
+	"rimraf": {recursive: true, dry: "--dry-run"}, "rm-rf": {recursive: true}, "del-cli": {recursive: true, dry: "--dry-run"},
 	"Remove-Item": {names: "recurse"}, "remove-item": {names: "recurse"}, "ri": {names: "recurse"},
 }
 
 // removing lists the programs that delete.
 func removing() []string {
-	names := []string{"find", "gfind", "bfs", "fd", "fdfind", "cmake", "hdfs", "hadoop", "tar", "gtar", "bsdtar", "zip", "borg", "restic", "duplicity", "tarsnap",
+	names := []string{"find", "gfind", "bfs", "fd", "fdfind", "cmake", "hdfs", "hadoop", "tar", "gtar", "bsdtar", "zip", "borg", "restic",
+		"duplicity", "tarsnap",
 		"rdiff-backup"}
 	for name := range removers {
 		names = append(names, name)
@@ -121,7 +123,8 @@ func (r removal) when(ok bool) removal {
 var backups = sync.OnceValue(func() map[string][]*compiled {
 	return compile([]deed{
 		{names: "borg", safe: "n", spare: "--dry-run", verbs: "delete|prune|repo-delete"},
-		{names: "restic", short: "rpo", long: "repo password-file keep-last keep-daily", safe: "n", spare: "--dry-run", verbs: "forget|prune|key remove|rewrite"},
+		{names: "restic", short: "rpo", long: "repo password-file keep-last keep-daily", safe: "n", spare: "--dry-run",
+			verbs: "forget|prune|key remove|rewrite"},
 		{names: "duplicity", verbs: "remove-older-than|remove-all-but-n-full|remove-all-inc-of-but-n-full|cleanup"},
 		{names: "tarsnap", flags: "d", opts: "--nuke"},
 		{names: "rdiff-backup", opts: "--remove-older-than"},
@@ -129,7 +132,8 @@ var backups = sync.OnceValue(func() map[string][]*compiled {
 })
 
 // wide are the words of a find expression that leave out little or nothing.
-var wide = []string{"-depth", "-d", "-xdev", "-mount", "-print", "-print0", "-true", "-follow", "-noleaf", "-delete", "-ls", "-o", "-or", "-a", "-and",
+var wide = []string{"-depth", "-d", "-xdev", "-mount", "-print", "-print0", "-true", "-follow", "-noleaf", "-delete", "-ls", "-o", "-or", "-a",
+	"-and",
 	"-ignore_readdir_race", "-warn", "-nowarn", "(", ")", "-x", "-readable", "-writable"}
 
 // wideValued are those with a value.
@@ -158,6 +162,10 @@ func (a *Act) search() removal {
 			deletes = true
 		case text == "-exec" || text == "-execdir" || text == "-ok" || text == "-okdir":
 			for i < len(words) && words[i].Text != ";" && words[i].Text != "+" {
+				i++
+			}
+		case text == "!" || text == "-not": // all but a few is nearly all
+			if i++; i < len(words) && (takesValue(words[i].Text) || slices.Contains(wideValued, words[i].Text)) {
 				i++
 			}
 		case slices.Contains(wideValued, text):
@@ -287,12 +295,15 @@ var bulks = sync.OnceValue(func() map[string][]*compiled {
 		{names: "rdfind", opts: "-deleteduplicates", spare: "-dryrun"},
 		{names: "tmpwatch tmpreaper stmpclean", safe: "t", spare: "--test", plain: true},
 		{names: "systemd-tmpfiles", opts: "--remove --clean --purge", spare: "--dry-run"},
+		{names: "journalctl", opts: "--vacuum-size --vacuum-time --vacuum-files"},
+		{names: "trash-empty", always: true},
+		{names: "gio", verbs: "remove", opts: "--empty"},
 		{names: "bleachbit", flags: "c", opts: "--clean --shred"},
 	})
 })
 
 func bulkPrograms() []string {
-	return strings.Fields("fdupes jdupes rdfind tmpwatch tmpreaper stmpclean systemd-tmpfiles bleachbit")
+	return strings.Fields("fdupes jdupes rdfind tmpwatch tmpreaper stmpclean systemd-tmpfiles bleachbit journalctl trash-empty gio")
 }
 
 // fanners hand what a list names to the command that they run.

@@ -11,8 +11,9 @@ import (
 // syncs lists programs that make a destination equal to a source, and what makes them delete.
 var syncs = sync.OnceValue(func() map[string][]*compiled {
 	return compile([]deed{
-		{names: "rsync", short: "efBTM", long: "rsh filter exclude include files-from exclude-from include-from rsync-path out-format port suffix backup-dir temp-dir " +
-			"partial-dir link-dest compare-dest copy-dest log-file chmod chown max-delete", safe: "n", spare: "--dry-run --list-only",
+		{names: "rsync", short: "efBTM",
+			long: "rsh filter exclude include files-from exclude-from include-from rsync-path out-format port suffix backup-dir temp-dir " +
+				"partial-dir link-dest compare-dest copy-dest log-file chmod chown max-delete", safe: "n", spare: "--dry-run --list-only",
 			opts: "--delete --del --delete-before --delete-during --delete-delay --delete-after --delete-excluded --delete-missing-args --remove-source-files --remove-sent-files"},
 		{names: "rclone", long: "config exclude include filter transfers bwlimit max-age min-age", safe: "n", spare: "--dry-run",
 			verbs: "sync|delete|purge|deletefile|move|moveto|rmdir|rmdirs|cleanup|bisync|dedupe"},

@@ -13,11 +13,14 @@ func diskRaw() Row {
 		Matches:  "a copy, a redirect, a download or a wipe onto a storage device, by any program that writes",
 		Programs: slices.DeleteFunc(writing(), func(n string) bool { return slices.Contains(unraw, n) }), Writes: true, Match: matchDiskRaw,
 		Examples: []string{"dd if=/dev/zero of=/dev/sda", "echo x > /dev/nvme0n1", "cat img | sudo tee /dev/sdb", "cp disk.img /dev/vda",
-			"shred /dev/sdc", "dd of=/dev/disk2 if=x", "cat x >> /dev/sda1", "curl -o /dev/sdb http://h/img", "gunzip -c x.gz > /dev/mmcblk0", "badblocks -wsv /dev/sdb",
+			"shred /dev/sdc", "dd of=/dev/disk2 if=x", "cat x >> /dev/sda1", "curl -o /dev/sdb http://h/img", "gunzip -c x.gz > /dev/mmcblk0",
+			"badblocks -wsv /dev/sdb",
 			"dd if=x of=/dev/mapper/vg-root", "ddrescue /dev/sda /dev/sdb", "qemu-img convert -O raw a.qcow2 /dev/sdb", "dcfldd if=x of=/dev/sda",
-			"dd if=/dev/urandom of=/dev/disk/by-id/x", "wipe /dev/sda", "dd if=x of=/dev/vg0/root", "pv x > /dev/sdb", "truncate -s 0 /dev/sda", "cp /dev/zero /dev/sd?"},
+			"dd if=/dev/urandom of=/dev/disk/by-id/x", "wipe /dev/sda", "dd if=x of=/dev/vg0/root", "pv x > /dev/sdb", "truncate -s 0 /dev/sda",
+			"cp /dev/zero /dev/sd?"},
 		LookAlikes: []string{"echo x > /dev/null", "dd if=/dev/sda of=backup.img", "echo hi > /dev/tty", "cat /dev/sda1 > part.img",
-			"echo 'dd of=/dev/sda'", "ls > /dev/stderr", "echo x > /dev/ttyUSB0", "ln -s /dev/sda disk", "badblocks -sv /dev/sdb", "dd if=/dev/zero of=/dev/shm/x",
+			"echo 'dd of=/dev/sda'", "ls > /dev/stderr", "echo x > /dev/ttyUSB0", "ln -s /dev/sda disk", "badblocks -sv /dev/sdb",
+			"dd if=/dev/zero of=/dev/shm/x",
 			"echo x > /dev/tcp/h/80", "echo x > /dev/kmsg", "dd if=x of=dev/sda", "touch /dev/sda"},
 	}
 }
@@ -28,23 +31,29 @@ func diskRows() []Row {
 			ID: "disk.copy", Key: "disk copy", Family: "disk", Remember: RememberAll, Smart: true,
 			Matches:  "dd with an output file, and reading a whole device",
 			Programs: []string{"dd", "dcfldd", "dc3dd", "cat", "cp", "pv", "gzip", "zstd", "xz", "ddrescue", "tee"}, Reads: true, Match: diskCopy,
-			Examples: []string{"dd if=/dev/zero of=test.img bs=1M count=10", "dd if=/dev/sda of=backup.img", "sudo dd of=x.iso", "dd if=/dev/sda | gzip",
-				"cat /dev/sda > disk.img", "cp /dev/nvme0n1 disk.img", "gzip -c < /dev/sdb > b.gz", "dcfldd if=/dev/sdb of=x", "ddrescue /dev/sdb x.img map"},
-			LookAlikes: []string{"dd if=/dev/zero of=/dev/null count=1", "dd --help", "echo dd of=x", "add of=x", "cat /dev/null", "cp a b", "dd if=x bs=1 count=4",
+			Examples: []string{"dd if=/dev/zero of=test.img bs=1M count=10", "dd if=/dev/sda of=backup.img", "sudo dd of=x.iso",
+				"dd if=/dev/sda | gzip",
+				"cat /dev/sda > disk.img", "cp /dev/nvme0n1 disk.img", "gzip -c < /dev/sdb > b.gz", "dcfldd if=/dev/sdb of=x",
+				"ddrescue /dev/sdb x.img map"},
+			LookAlikes: []string{"dd if=/dev/zero of=/dev/null count=1", "dd --help", "echo dd of=x", "add of=x", "cat /dev/null", "cp a b",
+				"dd if=x bs=1 count=4",
 				"head -c 16 /dev/urandom", "ls /dev/sda", "lsblk /dev/sda"},
 		},
 	}
 }
 
 // unraw are writers that put a name, a mark or a file system's entry in the place of a device's name, and no bytes on the device.
-var unraw = []string{"ln", "gln", "link", "touch", "gtouch", "git", "setfattr", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "ssh-keygen", "unzip", "find", "gfind"}
+var unraw = []string{"ln", "gln", "link", "touch", "gtouch", "git", "setfattr", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma",
+	"ssh-keygen", "unzip", "find", "gfind"}
 
 // storage are the names of devices that hold data, below /dev.
 var storage = []string{"sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "md", "dm-", "loop", "nbd", "zd", "sr", "ada", "da",
-	"block/", "mem", "kmem", "port", "pmem", "mtd", "ram", "bcache", "rbd", "drbd", "ubi", "fd0", "fd1", "cdrom", "dvd", "sg", "dasd", "nda", "vbd", "zvol/"}
+	"block/", "mem", "kmem", "port", "pmem", "mtd", "ram", "bcache", "rbd", "drbd", "ubi", "fd0", "fd1", "cdrom", "dvd", "sg", "dasd", "nda", "vbd",
+	"zvol/"}
 
 // wires are directories below /dev that hold no storage.
-var wires = []string{"pts", "fd", "input", "snd", "usb", "bus", "char", "dri", "net", "cpu", "shm", "mqueue", "hugepages", "vfio", "serial", "v4l", "tcp", "udp",
+var wires = []string{"pts", "fd", "input", "snd", "usb", "bus", "char", "dri", "net", "cpu", "shm", "mqueue", "hugepages", "vfio", "serial", "v4l",
+	"tcp", "udp",
 	"infiniband", "dvb", "cgroup", "dma_heap", "inotify", "socket", "vboxusb", "accel", "binderfs", "nvidia-caps"}
 
 func isStorage(t analysis.Target) bool {

@@ -18,18 +18,22 @@ var formats = []deed{
 	{names: "mkswap", short: "cpLvU", plain: true},
 	{names: "wipefs", short: "oOt", flags: "ao", opts: "--all --offset", safe: "n", spare: "--no-act"},
 	{names: "fdisk cfdisk gfdisk", short: "bBcCHLStuwW", safe: "lxsV", spare: "--list --getsz --bytes", plain: true},
-	{names: "sfdisk", short: "NOuwWXYoL", safe: "lsdJFrnvVT", spare: "--list --show-size --dump --json --list-free --verify --no-act --show-geometry -g --list-types --show-pt-geometry", plain: true},
+	{names: "sfdisk", short: "NOuwWXYoL", safe: "lsdJFrnvVT",
+		spare: "--list --show-size --dump --json --list-free --verify --no-act --show-geometry -g --list-types --show-pt-geometry", plain: true},
 	{names: "gdisk cgdisk fixparts", safe: "l", plain: true},
-	{names: "sgdisk", short: "aAbBcCdDeEFfgGiIjklLnNoOprRStTuUvVxXyY", flags: "zZodntgGuUhRmsNAelr", opts: "--zap --zap-all --clear --delete --new --typecode --mbrtogpt --replicate " +
-		"--load-backup --randomize-guids --transpose --sort", safe: "P", spare: "--pretend"},
-	{names: "parted gparted", short: "a", long: "align", opts: "-mklabel",
+	{names: "sgdisk", short: "aAbBcCdDeEFfgGiIjklLnNoOprRStTuUvVxXyY", flags: "zZodntgGuUhRmsNAelr",
+		opts: "--zap --zap-all --clear --delete --new --typecode --mbrtogpt --replicate " +
+			"--load-backup --randomize-guids --transpose --sort", safe: "P", spare: "--pretend"},
+	{names: "parted gparted", words: true, short: "a", long: "align", opts: "-mklabel",
 		verbs: "... mklabel|... mktable|... mkpart|... mkpartfs|... rm|... resizepart|... resize|... mkfs|... name|... set|... toggle|... disk_set|... rescue"},
-	{names: "cryptsetup", short: "chsdSitTlopbM", long: "cipher key-size hash key-file type iter-time label uuid", spare: "--test-passphrase --test-args",
+	{names: "cryptsetup", short: "chsdSitTlopbM", long: "cipher key-size hash key-file type iter-time label uuid",
+		spare: "--test-passphrase --test-args",
 		verbs: "luksFormat|luksErase|erase|luksKillSlot|luksRemoveKey|reencrypt|luksHeaderRestore|format|luksConvertKey|convert"},
 	{names: "lvremove vgremove pvremove lvreduce vgreduce pvcreate vgcreate", short: "AtSL", safe: "t", spare: "--test", plain: true},
 	{names: "lvm", spare: "--test", verbs: "lvremove|vgremove|pvremove|lvreduce|vgreduce|pvcreate"},
 	{names: "dmsetup", brief: true, verbs: "remove|remove_all|wipe_table|clear"},
-	{names: "mdadm", flags: "SCrf", opts: "--zero-superblock --stop --create --remove --fail --set-faulty --kill-subarray -zero-superblock", spare: "--examine --detail --query --scan"},
+	{names: "mdadm", flags: "SCrf", opts: "--zero-superblock --stop --create --remove --fail --set-faulty --kill-subarray -zero-superblock",
+		spare: "--examine --detail --query --scan"},
 	{names: "zpool", short: "oOmRdt", safe: "n", verbs: "destroy|labelclear|create|remove|detach|split|initialize"},
 	{names: "zfs", short: "ot", safe: "n", verbs: "destroy|rollback|unload-key"},
 	{names: "btrfs", brief: true, verbs: "subvolume delete|device delete|device remove"},
@@ -37,12 +41,14 @@ var formats = []deed{
 	{names: "bcachefs", verbs: "format|device remove|device evacuate"},
 	{names: "badblocks", flags: "w"},
 	{names: "make-bcache", always: true},
-	{names: "diskutil", fold: true, verbs: "eraseDisk|eraseVolume|partitionDisk|zeroDisk|randomDisk|secureErase|reformat|eraseOptical|mergePartitions|splitPartition|" +
-		"resizeVolume|apfs deleteContainer|apfs deleteVolume|apfs eraseVolume|ap deleteContainer|ap deleteVolume|apfs deleteSnapshot|appleRAID delete|ar delete|" +
-		"coreStorage delete|cs delete|cs deleteVolume|addPartition|apfs deleteVolumeGroup"},
+	{names: "diskutil", fold: true,
+		verbs: "eraseDisk|eraseVolume|partitionDisk|zeroDisk|randomDisk|secureErase|reformat|eraseOptical|mergePartitions|splitPartition|" +
+			"resizeVolume|apfs deleteContainer|apfs deleteVolume|apfs eraseVolume|ap deleteContainer|ap deleteVolume|apfs deleteSnapshot|appleRAID delete|ar delete|" +
+			"coreStorage delete|cs delete|cs deleteVolume|addPartition|apfs deleteVolumeGroup"},
 	{names: "tmutil", verbs: "delete|deletelocalsnapshots|disable"},
-	{names: "hdparm", opts: "--security-erase --security-erase-enhanced --trim-sector-ranges --trim-sector-ranges-stdin --write-sector --repair-sector --make-bad-sector " +
-		"--security-set-pass --sanitize-block-erase --sanitize-crypto-scramble --sanitize-overwrite --fwdownload"},
+	{names: "hdparm",
+		opts: "--security-erase --security-erase-enhanced --trim-sector-ranges --trim-sector-ranges-stdin --write-sector --repair-sector --make-bad-sector " +
+			"--security-set-pass --sanitize-block-erase --sanitize-crypto-scramble --sanitize-overwrite --fwdownload"},
 	{names: "nvme", short: "nlsfa", verbs: "format|sanitize|write-zeroes|write-uncor|delete-ns|dsm|write|fw-commit"},
 	{names: "blkdiscard", short: "olp", plain: true},
 	{names: "sg_format sg_sanitize sg_write_same sg_unmap", plain: true},
@@ -50,12 +56,15 @@ var formats = []deed{
 	{names: "diskpart", always: true},
 	{names: "Format-Volume Clear-Disk Initialize-Disk Remove-Partition", always: true, spare: "-whatif", fold: true},
 	{names: "debugfs", flags: "w"},
+	{names: "vssadmin wbadmin", fold: true, verbs: "delete|resize"},
+	{names: "wmic", fold: true, verbs: "shadowcopy ... delete"},
 	{names: "gpart", verbs: "destroy|delete|create|recover|bootcode"},
 	{names: "geli", verbs: "init|kill|clear|delkey"},
 	{names: "gmirror gstripe graid graid3 gconcat", verbs: "destroy|clear|stop|remove|delete"},
 	{names: "glabel", verbs: "clear|destroy"},
 	{names: "camcontrol", opts: "-e -s", verbs: "format|sanitize"},
-	{names: "storcli storcli64 perccli megacli MegaCli MegaCli64", fold: true, opts: "-cfglddel -cfgclr -cfgforeign", verbs: "... del|... delete|... start initialization|... start erase"},
+	{names: "storcli storcli64 perccli megacli MegaCli MegaCli64", fold: true, opts: "-cfglddel -cfgclr -cfgforeign",
+		verbs: "... del|... delete|... start initialization|... start erase"},
 	{names: "flashrom", flags: "wE", opts: "--write --erase"},
 	{names: "flash_erase flash_eraseall nandwrite flashcp", plain: true},
 	{names: "mtd", verbs: "write|erase"},
@@ -79,13 +88,19 @@ func diskFormat() Row {
 			return a.makesFileSystem()
 		},
 		Examples: []string{"mkfs.ext4 disk.img", "mkfs -t ext4 x.img", "wipefs -a disk.img", "mke2fs fs.img", "cryptsetup luksFormat vol.img",
-			"sudo mkfs.xfs /dev/sdb1", "mkswap /dev/sdb2", "fdisk /dev/sda", "sfdisk /dev/sda < table", "parted -s /dev/sda mklabel gpt", "sgdisk --zap-all /dev/sda",
-			"sgdisk -Z /dev/sda", "lvremove -f vg/lv", "vgremove vg", "mdadm --zero-superblock /dev/sdb", "mdadm -S /dev/md0", "zpool destroy tank", "zfs destroy -r tank/a",
-			"zfs rollback -r t@s", "btrfs subvolume delete x", "btrfs sub del x", "diskutil eraseDisk JHFS+ X disk2", "hdparm --security-erase p /dev/sda", "nvme format /dev/nvme0n1",
+			"sudo mkfs.xfs /dev/sdb1", "mkswap /dev/sdb2", "fdisk /dev/sda", "sfdisk /dev/sda < table", "parted -s /dev/sda mklabel gpt", "parted -s /dev/sda 'mklabel gpt'",
+			"sgdisk --zap-all /dev/sda",
+			"sgdisk -Z /dev/sda", "lvremove -f vg/lv", "vgremove vg", "mdadm --zero-superblock /dev/sdb", "mdadm -S /dev/md0", "zpool destroy tank",
+			"zfs destroy -r tank/a",
+			"zfs rollback -r t@s", "btrfs subvolume delete x", "btrfs sub del x", "diskutil eraseDisk JHFS+ X disk2",
+			"hdparm --security-erase p /dev/sda", "nvme format /dev/nvme0n1",
 			"blkdiscard /dev/sda", "format.com C:", "cryptsetup erase /dev/sda2", "pvremove /dev/sdb", "mkfs /dev/vg0/lv"},
-		LookAlikes: []string{"mkfs.ext4 --help", "man mkfs.ext4", "mke2fs -n disk.img", "echo mkfs.ext4 /dev/sda", "which mkfs", "wipefs disk.img", "fdisk -l", "fdisk -l /dev/sda",
-			"sfdisk -d /dev/sda", "parted /dev/sda print", "parted -l", "sgdisk -p /dev/sda", "zpool status", "zfs list", "zfs destroy -nv tank/a", "btrfs subvolume list /",
-			"diskutil list", "nvme list", "mdadm --detail /dev/md0", "cryptsetup luksDump /dev/sda2", "wipefs -an /dev/sda", "hdparm -I /dev/sda", "lvs", "mkfs.ext4 -V"},
+		LookAlikes: []string{"mkfs.ext4 --help", "man mkfs.ext4", "mke2fs -n disk.img", "echo mkfs.ext4 /dev/sda", "which mkfs", "wipefs disk.img",
+			"fdisk -l", "fdisk -l /dev/sda",
+			"sfdisk -d /dev/sda", "parted /dev/sda print", "parted -l", "sgdisk -p /dev/sda", "zpool status", "zfs list", "zfs destroy -nv tank/a",
+			"btrfs subvolume list /",
+			"diskutil list", "nvme list", "mdadm --detail /dev/md0", "cryptsetup luksDump /dev/sda2", "wipefs -an /dev/sda", "hdparm -I /dev/sda",
+			"lvs", "mkfs.ext4 -V"},
 	}
 }
 
@@ -95,7 +110,8 @@ func (a *Act) makesFileSystem() []Hit {
 	switch {
 	case len(args.Operands) == 0, args.Has("V") && len(args.Letters) == 1:
 		return nil
-	case args.Has("n") && (a.Program == "mke2fs" || strings.HasPrefix(a.Program, "mkfs.ext")), args.Has("N") && (a.Program == "mkfs.xfs" || strings.HasPrefix(a.Program, "newfs")):
+	case args.Has("n") && (a.Program == "mke2fs" || strings.HasPrefix(a.Program, "mkfs.ext")),
+		args.Has("N") && (a.Program == "mkfs.xfs" || strings.HasPrefix(a.Program, "newfs")):
 		return nil // only shows what it would do
 	}
 	onDevice := a.each(args.Operands, isStorage) // an option's value is no device

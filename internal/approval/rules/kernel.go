@@ -7,7 +7,9 @@ import (
 // kernelDeeds lists what changes the running kernel, its protection and what is mounted.
 var kernelDeeds = []deed{
 	{names: "insmod rmmod", spare: "-V", plain: true},
-	{names: "modprobe", short: "dCS", long: "dirname config set-version", safe: "nDcRV", spare: "--dry-run --show --show-depends --show-config --showconfig --resolve-alias --dump-modversions --show-modversions --show-exports", plain: true},
+	{names: "modprobe", short: "dCS", long: "dirname config set-version", safe: "nDcRV",
+		spare: "--dry-run --show --show-depends --show-config --showconfig --resolve-alias --dump-modversions --show-modversions --show-exports",
+		plain: true},
 	{names: "kmod", verbs: "load|unload|insert|remove"},
 	{names: "dkms", verbs: "remove|uninstall|unbuild"},
 	{names: "sysctl", short: "rBf", long: "pattern", flags: "wpf", opts: "--write --load --system", verbs: "... *=*"},
@@ -33,6 +35,8 @@ var kernelDeeds = []deed{
 	{names: "kmutil", verbs: "load|unload"},
 	{names: "bpftool", verbs: "prog load|prog attach|net attach"},
 	{names: "livepatch kpatch", verbs: "load|unload|install"},
+	{names: "fsfreeze", flags: "f", opts: "--freeze"},
+	{names: "udisksctl", verbs: "unmount|power-off|mount"},
 	{names: "chmem", flags: "de"},
 	{names: "mokutil", opts: "--disable-validation --reset --import --delete"},
 	{names: "Set-MpPreference Set-ExecutionPolicy Disable-WindowsOptionalFeature", always: true},
@@ -42,10 +46,14 @@ func kernelRows() []Row {
 	row := deedRow(Row{
 		ID: "kernel.change", Key: "change the running kernel", Family: "kernel", Remember: RememberAll,
 		Matches: "kernel modules and settings, security modules off, swap, mounts, the kernel's log and the clock",
-		Examples: []string{"insmod x.ko", "rmmod x", "modprobe x", "modprobe -r x", "sysctl -w vm.swappiness=1", "sysctl vm.swappiness=1", "sysctl -p", "setenforce 0", "swapoff -a", "mount /dev/sdb1 /mnt",
-			"umount /mnt", "mount -o remount,rw /", "sudo mount --bind a b", "dmesg -C", "kexec -l /boot/vmlinuz", "aa-teardown", "mount -a", "umount -l /x", "sysctl --system", "swapon /swapfile", "date -s 12:00"},
-		LookAlikes: []string{"mount", "mount | grep x", "mount -l", "mount -t ext4", "lsmod", "modinfo x", "modprobe -n x", "sysctl -a", "sysctl vm.swappiness", "sysctl -n kernel.hostname", "getenforce", "swapon --show",
-			"dmesg | tail", "findmnt /", "df -h", "setenforce 1", "dmesg -T", "umount --help", "modprobe --show-depends x", "date", "date +%s", "date -d yesterday", "date -Iseconds", "date --iso-8601=seconds", "hwclock", "swapon -s", "dmesg -w"},
+		Examples: []string{"insmod x.ko", "rmmod x", "modprobe x", "modprobe -r x", "sysctl -w vm.swappiness=1", "sysctl vm.swappiness=1",
+			"sysctl -p", "setenforce 0", "swapoff -a", "mount /dev/sdb1 /mnt",
+			"umount /mnt", "mount -o remount,rw /", "sudo mount --bind a b", "dmesg -C", "kexec -l /boot/vmlinuz", "aa-teardown", "mount -a",
+			"umount -l /x", "sysctl --system", "swapon /swapfile", "date -s 12:00"},
+		LookAlikes: []string{"mount", "mount | grep x", "mount -l", "mount -t ext4", "lsmod", "modinfo x", "modprobe -n x", "sysctl -a",
+			"sysctl vm.swappiness", "sysctl -n kernel.hostname", "getenforce", "swapon --show",
+			"dmesg | tail", "findmnt /", "df -h", "setenforce 1", "dmesg -T", "umount --help", "modprobe --show-depends x", "date", "date +%s",
+			"date -d yesterday", "date -Iseconds", "date --iso-8601=seconds", "hwclock", "swapon -s", "dmesg -w"},
 	}, "changes the running kernel", kernelDeeds)
 	byDeed := row.Match
 	row.Programs = append(row.Programs, "mount_nfs", "mount.cifs", "mount.nfs")

@@ -48,14 +48,21 @@ func powerOff() Row {
 			}
 			return []Hit{{Reason: "powerDeeds the machine off or restarts it: " + a.Line(), Floor: !a.Contained()}}
 		},
-		Examples: []string{"shutdown -h now", "sudo reboot", "systemctl poweroff", "init 0", "poweroff -f", "telinit 6", "shutdown", "echo b > /proc/sysrq-trigger", "shutdown -r +5", "halt -p",
-			"systemctl reboot --force", "systemctl isolate reboot.target", "loginctl poweroff", "echo o | sudo tee /proc/sysrq-trigger", "kexec -e", "systemctl start poweroff.target", "reboot -f",
-			"osascript -e 'tell app \"System Events\" to shut down'", "shutdown.exe /s /t 0", "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager PowerOff b 0",
-			"dbus-send --system --dest=org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager.Reboot boolean:true", "ssh h sudo reboot", "/sbin/reboot", "systemctl --no-wall -f reboot",
+		Examples: []string{"shutdown -h now", "sudo reboot", "systemctl poweroff", "init 0", "poweroff -f", "telinit 6", "shutdown",
+			"echo b > /proc/sysrq-trigger", "shutdown -r +5", "halt -p",
+			"systemctl reboot --force", "systemctl isolate reboot.target", "loginctl poweroff", "echo o | sudo tee /proc/sysrq-trigger", "kexec -e",
+			"systemctl start poweroff.target", "reboot -f",
+			"osascript -e 'tell app \"System Events\" to shut down'", "shutdown.exe /s /t 0",
+			"busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager PowerOff b 0",
+			"dbus-send --system --dest=org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager.Reboot boolean:true",
+			"ssh h sudo reboot", "/sbin/reboot", "systemctl --no-wall -f reboot",
 			"printf c > /proc/sysrq-trigger", "Restart-Computer -Force", "systemctl kexec"},
-		LookAlikes: []string{"shutdown -c", "reboot --help", "echo reboot", "systemctl status reboot.target", "git init", "init 3", "shutdown --help", "man shutdown", "which reboot", "last reboot",
-			"grep reboot /var/log/x", "systemctl list-units poweroff.target", "systemctl --dry-run reboot", "poweroff --wtmp-only", "shutdown -k now", "npm init 0", "cat /proc/sysrq-trigger", "systemctl cat reboot.service",
-			"echo h > /proc/sysrq-trigger", "shutdown /a", "kexec -l /boot/x", "type poweroff", "shutdown --show", "osascript -e 'display dialog \"shut down\"'"},
+		LookAlikes: []string{"shutdown -c", "reboot --help", "echo reboot", "systemctl status reboot.target", "git init", "init 3", "shutdown --help",
+			"man shutdown", "which reboot", "last reboot",
+			"grep reboot /var/log/x", "systemctl list-units poweroff.target", "systemctl --dry-run reboot", "poweroff --wtmp-only", "shutdown -k now",
+			"npm init 0", "cat /proc/sysrq-trigger", "systemctl cat reboot.service",
+			"echo h > /proc/sysrq-trigger", "shutdown /a", "kexec -l /boot/x", "type poweroff", "shutdown --show",
+			"osascript -e 'display dialog \"shut down\"'"},
 	}
 }
 

@@ -14,9 +14,12 @@ func floorRows() []Row {
 			ID: "proc.all", Key: "kill all processes", Family: "process", Floor: true, Leaves: true,
 			Matches:  "a signal to every process",
 			Programs: []string{"kill", "killall5", "pkill", "killall", "fuser", "xkill"}, Match: procAll,
-			Examples: []string{"kill -9 -1", "kill -KILL -- -1", "kill -s TERM -1", "sudo kill -9 -- -1", "killall5 -9", "kill -- -1", "kill -1 -1", "kill -n 9 -1", "pkill -9 .", "pkill -KILL -f '.*'",
-				"fuser -k /", "fuser -km /", "killall -9 -r '.*'", "command kill -9 -1", "xkill -all", "kill -9 $(ps -e -o pid=)", "busybox kill -9 -1"},
-			LookAlikes: []string{"kill -1 1234", "kill -9 1234", "kill -0 -1", "echo kill -9 -1", "kill $!", "kill -l", "kill -9 %1", "kill -l -1", "pkill -9 node", "fuser -k 8080/tcp", "fuser -v /",
+			Examples: []string{"kill -9 -1", "kill -KILL -- -1", "kill -s TERM -1", "sudo kill -9 -- -1", "killall5 -9", "kill -- -1", "kill -1 -1",
+				"kill -n 9 -1", "pkill -9 .", "pkill -KILL -f '.*'",
+				"fuser -k /", "fuser -km /", "killall -9 -r '.*'", "command kill -9 -1", "xkill -all", "kill -9 $(ps -e -o pid=)",
+				"busybox kill -9 -1"},
+			LookAlikes: []string{"kill -1 1234", "kill -9 1234", "kill -0 -1", "echo kill -9 -1", "kill $!", "kill -l", "kill -9 %1", "kill -l -1",
+				"pkill -9 node", "fuser -k 8080/tcp", "fuser -v /",
 				"kill -9 -1234", "killall -9 node", "kill -9 $(pgrep node)", "pgrep .", "pkill -0 .", "kill -9 $(ps -C node -o pid=)"},
 		},
 		{
@@ -24,7 +27,8 @@ func floorRows() []Row {
 			Matches: "a function that starts copies of itself without end, and a loop without end that only starts processes",
 			Examples: []string{":(){ :|:& };:", "b() { b | b & }; b", "bomb() {\n bomb & bomb &\n}\nbomb", "function f { f | f & }; f",
 				`bash -c ':(){ :|:& };:'`, "while :; do bash & done", "for ((;;)); do yes & done", "perl -e 'fork while 1'", "f(){ f|f& };f"},
-			LookAlikes: []string{"echo ':(){ :|:& };:'", "f() { g | h & }; f", "fact() { fact $(($1-1)); }; fact 3", "f() { f; }; true", "while true; do ./poll & sleep 1; done",
+			LookAlikes: []string{"echo ':(){ :|:& };:'", "f() { g | h & }; f", "fact() { fact $(($1-1)); }; fact 3", "f() { f; }; true",
+				"while true; do ./poll & sleep 1; done",
 				"for i in 1 2; do x & done", "while read l; do x & done", "grep ':(){ :|:& };:' x"},
 		},
 		powerOff(),
@@ -37,12 +41,17 @@ func processRows() []Row {
 			ID: "proc.broad", Key: "forced kill of many processes", Family: "process", Remember: RememberAll,
 			Matches: "killall; pkill with the kill signal, a user or a pattern that matches anything; the kill signal to process ids that a command finds; " +
 				"the users of a file or port",
-			Programs: []string{"killall", "pkill", "skill", "slay", "kill", "fuser", "taskkill", "TASKKILL", "tskill", "Stop-Process", "stop-process", "wmic"}, Match: procBroad,
-			Examples: []string{"killall node", "pkill -9 python", "pkill -KILL -f server", "kill -9 $(pgrep node)", "pgrep x | xargs kill -9", "pkill -u ann",
-				"pkill --signal KILL x", "killall -9 java", "kill -KILL `pidof x`", "lsof -ti :80 | xargs kill -9", "fuser -k 80/tcp", "pkill .", "taskkill /F /IM node.exe", "kill -9 $(ps aux | grep x | awk '{print $2}')",
-				"killall -u bob", "ps aux | awk '/x/{print $2}' | xargs -r kill -9", "pkill -t pts/1", "fuser -km /mnt/usb", "kill -s KILL $(lsof -t x)"},
+			Programs: []string{"killall", "pkill", "skill", "slay", "kill", "fuser", "taskkill", "TASKKILL", "tskill", "Stop-Process", "stop-process",
+				"wmic"}, Match: procBroad,
+			Examples: []string{"killall node", "pkill -9 python", "pkill -KILL -f server", "kill -9 $(pgrep node)", "pgrep x | xargs kill -9",
+				"pkill -u ann",
+				"pkill --signal KILL x", "killall -9 java", "kill -KILL `pidof x`", "lsof -ti :80 | xargs kill -9", "fuser -k 80/tcp", "pkill .",
+				"taskkill /F /IM node.exe", "kill -9 $(ps aux | grep x | awk '{print $2}')",
+				"killall -u bob", "ps aux | awk '/x/{print $2}' | xargs -r kill -9", "pkill -t pts/1", "fuser -km /mnt/usb",
+				"kill -s KILL $(lsof -t x)"},
 			LookAlikes: []string{"kill 1234", "kill -9 1234", "kill $!", "pkill -f 'my server'", "pgrep node", "killall -l", "echo killall node",
-				"kill $(cat server.pid)", "pkill -0 x", "kill $(pgrep node)", "lsof -ti :80 | xargs kill", "fuser 80/tcp", "fuser -k -TERM 80/tcp", "pkill -x node", "kill -9 $pid", "kill -9 %1", "tasklist",
+				"kill $(cat server.pid)", "pkill -0 x", "kill $(pgrep node)", "lsof -ti :80 | xargs kill", "fuser 80/tcp", "fuser -k -TERM 80/tcp",
+				"pkill -x node", "kill -9 $pid", "kill -9 %1", "tasklist",
 				"kill -9 $(cat server.pid)"},
 		},
 	}
@@ -97,7 +106,8 @@ func procAll(a *Act) []Hit {
 		all = slices.ContainsFunc(operands, func(w analysis.Word) bool { return w.Is("-1") || w.Is("-01") }) ||
 			forced(signal) && slices.ContainsFunc(operands, func(w analysis.Word) bool { return a.listsAll(w.From) })
 	case "pkill", "killall":
-		all = forced(signal) && anything(a, operands) && !narrowed(a, operands) && (a.Program == "pkill" || a.option([]string{"-r", "--regexp"}, false))
+		all = forced(signal) && anything(a, operands) && !narrowed(a, operands) && (a.Program == "pkill" || a.option([]string{"-r", "--regexp"},
+			false))
 	case "fuser":
 		return floor(one("ends every process", a.fuserKills(func(t analysis.Target) bool { return t.Class == analysis.ClassRoot })))
 	case "xkill":
@@ -112,7 +122,8 @@ func procAll(a *Act) []Hit {
 func forced(signal string) bool { return signal == "9" || signal == "KILL" }
 
 // killGrammar are the options of pkill that take a value.
-var killGrammar = analysis.Grammar{Short: "dgGPstuUFrc", Long: []string{"user", "uid", "euid", "group", "pgroup", "terminal", "session", "parent", "signal", "ns", "nslist", "pidfile", "older-than"}}
+var killGrammar = analysis.Grammar{Short: "dgGPstuUFrc", Long: []string{"user", "uid", "euid", "group", "pgroup", "terminal", "session", "parent",
+	"signal", "ns", "nslist", "pidfile", "older-than"}}
 
 // without parses a kill-like command's words without the signal, whose letters look like options.
 func without(a *Act, words []analysis.Word) *analysis.Args {

@@ -53,7 +53,8 @@ func (a *Act) sent() []analysis.Word {
 	case "curl", "wget", "http", "https", "xh":
 		return a.uploads()
 	case "scp", "rsync":
-		args := a.Args(analysis.Grammar{Short: "cDFiJloPSXefBTM", Long: []string{"rsh", "exclude", "include", "filter", "files-from", "rsync-path", "password-file"}})
+		args := a.Args(analysis.Grammar{Short: "cDFiJloPSXefBTM", Long: []string{"rsh", "exclude", "include", "filter", "files-from", "rsync-path",
+			"password-file"}})
 		n := len(args.Operands)
 		if n < 2 || !remote(args.Operands[n-1]) {
 			return nil
@@ -107,6 +108,11 @@ func (a *Act) uploads() []analysis.Word {
 		args := a.Args(curlGrammar())
 		out = append(out, args.Values["T"]...)
 		out = append(out, args.Values["upload-file"]...)
+		for _, w := range args.Operands {
+			if path, ok := strings.CutPrefix(w.Text, "file://"); ok {
+				out = append(out, analysis.Word{Text: path, Span: w.Span})
+			}
+		}
 		for _, name := range [...]string{"d", "F", "data", "data-binary", "data-ascii", "data-urlencode", "form", "json", "url-query"} {
 			for _, w := range args.Values[name] {
 				if f, ok := fileOf(w); ok {

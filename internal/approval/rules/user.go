@@ -12,20 +12,28 @@ func userRows() []Row {
 			ID: "user.credentials", Key: "write to keys or credentials", Family: "user", Remember: RememberAll,
 			Matches:  "a write to keys, to who may log in, or to the files in which clients of clouds, clusters and registries keep their tokens",
 			Programs: append(writing(), "ssh-copy-id"), Writes: true, Match: writesCredentials,
-			Examples: []string{"echo key >> ~/.ssh/authorized_keys", "cp x ~/.aws/credentials", "cat k | tee -a /root/.ssh/authorized_keys", "echo x > ~/.netrc", "sed -i s/a/b/ ~/.kube/config",
-				"cp id_rsa ~/.ssh/", "echo x >> ~/.ssh/config", "echo t > ~/.npmrc", "curl -o ~/.docker/config.json http://h", "mv x ~/.git-credentials", "cd ~/.ssh && echo k >> authorized_keys",
+			Examples: []string{"echo key >> ~/.ssh/authorized_keys", "cp x ~/.aws/credentials", "cat k | tee -a /root/.ssh/authorized_keys",
+				"echo x > ~/.netrc", "sed -i s/a/b/ ~/.kube/config",
+				"cp id_rsa ~/.ssh/", "echo x >> ~/.ssh/config", "echo t > ~/.npmrc", "curl -o ~/.docker/config.json http://h",
+				"mv x ~/.git-credentials", "cd ~/.ssh && echo k >> authorized_keys",
 				"cat k >> /home/bob/.ssh/authorized_keys", "ssh-copy-id host"},
-			LookAlikes: []string{"cat ~/.ssh/id_ed25519.pub", "ssh-keygen -l -f ~/.ssh/id_rsa", "ls ~/.ssh", "chmod 600 ~/.ssh/id_rsa", "ssh-keyscan h >> ~/.ssh/known_hosts", "cp ~/.kube/config .",
-				"echo x > .npmrc", "echo x > docs/authorized_keys", "ssh -i ~/.ssh/id_rsa h", "mkdir -p ~/.ssh", "ssh-keygen -t ed25519 -f ~/.ssh/new"},
+			LookAlikes: []string{"cat ~/.ssh/id_ed25519.pub", "ssh-keygen -l -f ~/.ssh/id_rsa", "ls ~/.ssh", "chmod 600 ~/.ssh/id_rsa",
+				"ssh-keyscan h >> ~/.ssh/known_hosts", "cp ~/.kube/config .",
+				"echo x > .npmrc", "echo x > docs/authorized_keys", "ssh -i ~/.ssh/id_rsa h", "mkdir -p ~/.ssh",
+				"ssh-keygen -t ed25519 -f ~/.ssh/new"},
 		},
 		{
 			ID: "user.startup", Key: "write to a start-up file", Family: "user", Remember: RememberAll,
 			Matches:  "a write to what runs at login, at the start of a session, a shell or a program, and to the places of hooks",
 			Programs: append(writing(), "git"), Writes: true, Match: writesStartup,
-			Examples: []string{"echo x >> ~/.bashrc", "cat a > ~/.zshrc", "cp x.desktop ~/.config/autostart/", "sed -i s/a/b/ ~/.profile", "echo x | tee -a ~/.bash_profile",
-				"cp x.service ~/.config/systemd/user/", "cp x.plist ~/Library/LaunchAgents/", "cp hook .git/hooks/pre-commit", "echo x > .git/hooks/post-merge", "ln -s /tmp/x ~/.zshenv",
-				"git config --global core.hooksPath /tmp/h", "cp .bashrc ~", "echo x >> /home/bob/.bash_login", "curl -o ~/.config/fish/config.fish http://h"},
-			LookAlikes: []string{"cat ~/.bashrc", "source ~/.bashrc", "grep x ~/.zshrc", "cp ~/.bashrc backup", "echo x > bashrc", "echo 'x >> ~/.bashrc'", "ls .git/hooks", "git config user.name x",
+			Examples: []string{"echo x >> ~/.bashrc", "cat a > ~/.zshrc", "cp x.desktop ~/.config/autostart/", "sed -i s/a/b/ ~/.profile",
+				"echo x | tee -a ~/.bash_profile",
+				"cp x.service ~/.config/systemd/user/", "cp x.plist ~/Library/LaunchAgents/", "cp hook .git/hooks/pre-commit",
+				"echo x > .git/hooks/post-merge", "ln -s /tmp/x ~/.zshenv",
+				"git config --global core.hooksPath /tmp/h", "cp .bashrc ~", "echo x >> /home/bob/.bash_login",
+				"curl -o ~/.config/fish/config.fish http://h"},
+			LookAlikes: []string{"cat ~/.bashrc", "source ~/.bashrc", "grep x ~/.zshrc", "cp ~/.bashrc backup", "echo x > bashrc",
+				"echo 'x >> ~/.bashrc'", "ls .git/hooks", "git config user.name x",
 				"git config --get core.hooksPath", "cp a .bashrc.d", "diff ~/.profile x"},
 		},
 	}
@@ -53,7 +61,8 @@ func writesCredentials(a *Act) []Hit {
 }
 
 // hookSettings are settings of git that name a program or where hooks lie.
-var hookSettings = []string{"core.hookspath", "core.fsmonitor", "core.sshcommand", "core.pager", "core.editor", "init.templatedir", "core.askpass", "sequence.editor",
+var hookSettings = []string{"core.hookspath", "core.fsmonitor", "core.sshcommand", "core.pager", "core.editor", "init.templatedir", "core.askpass",
+	"sequence.editor",
 	"diff.external", "credential.helper", "gpg.program"}
 
 func writesStartup(a *Act) []Hit {
