@@ -15,7 +15,7 @@ func javascript() *language {
 				"<<", ">>", "**"},
 			special: javascriptSpecial,
 		},
-		member: []string{".", "?."}, strip: []string{"globalThis.", "global.", "window.", "self.", "process.mainModule.", "mainModule.", "module.", "this.", "root.", "node:"},
+		member: []string{".", "?."}, strip: []string{"globalThis.", "global.", "window.", "self.", "process.mainModule.", "mainModule.", "module.", "root.", "node:"},
 		prefix:    words("await new typeof void delete return throw yield async const let var export default else case if while do try finally in of"),
 		classes:   words("URL Deno.Command"),
 		callbacks: words("forEach map filter some every flatMap then reduce apply call bind setImmediate nextTick promisify queueMicrotask"),

