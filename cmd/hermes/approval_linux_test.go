@@ -188,6 +188,7 @@ func TestPrompt_OnceRunsOnce(t *testing.T) {
 	t.Parallel()
 	s := sit(t, nil, "tools", "batch", batch(t, "rm -rf a", "rm -rf b"))
 	s.begin(t, "a", "b")
+	until(t, answerLimit, "no preview appears", func() bool { return strings.Contains(s.text(), "What would be lost:") })
 	s.answer(t, "v\r") // decides nothing
 	s.answer(t, "once\r")
 	s.answer(t, "d\r")
@@ -195,7 +196,7 @@ func TestPrompt_OnceRunsOnce(t *testing.T) {
 	if left := s.left(t, "a", "b"); left != "b" {
 		t.Errorf("left: %s", left)
 	}
-	if text := s.text(); !strings.Contains(text, "The whole command:") || !strings.Contains(text, "What would be lost:") || !strings.Contains(text, "2 directories") {
+	if text := s.text(); !strings.Contains(text, "The whole command:") || strings.Count(text, "What would be lost:") < 2 {
 		t.Errorf("shown:\n%s", text)
 	}
 }

@@ -28,6 +28,8 @@ const (
 	maxEnded = 1000
 	// previewWait is how long a request is held back for its preview.
 	previewWait = 300 * time.Millisecond
+	// farewell is how long channels have to show that a queue was closed.
+	farewell = time.Second
 )
 
 // Config builds a Queue. The zero value keeps no journal and lets every caller of Answer answer.
@@ -366,7 +368,7 @@ func (q *Queue) Pending(session string) []Request {
 	return out
 }
 
-// Close cancels what is open, lets go of every channel, and waits for them until ctx ends.
+// Close cancels what is open, gives the channels a moment to show it, lets go of them, and waits for them until ctx ends.
 func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	if q.closed {
@@ -381,11 +383,12 @@ func (q *Queue) Close(ctx context.Context) error {
 	}
 	ended := make(chan struct{})
 	go func() { q.work.Wait(); close(ended) }()
-	err := error(nil)
+	timer := time.NewTimer(farewell)
+	defer timer.Stop()
 	select {
 	case <-ended:
+	case <-timer.C:
 	case <-ctx.Done():
-		err = fmt.Errorf("close the approval requests: %w", context.Cause(ctx))
 	}
 	q.mu.Lock()
 	for a := range q.attached {
@@ -393,6 +396,12 @@ func (q *Queue) Close(ctx context.Context) error {
 	}
 	clear(q.attached)
 	q.mu.Unlock()
+	err := error(nil)
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = fmt.Errorf("close the approval requests: %w", context.Cause(ctx))
+	}
 	return errors.Join(err, q.journal.close())
 }
 

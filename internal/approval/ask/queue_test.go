@@ -575,3 +575,24 @@ func TestQueue_ManyShareAJournal(t *testing.T) {
 		}
 	}
 }
+
+// A subscriber that no longer reads holds up nobody for long.
+func TestQueue_ClosesWithoutItsReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, err := ask.Open(t.Context(), ask.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests, _ := q.Subscribe("gone")
+		results := make(chan answered, 1)
+		put(t.Context(), q, wanted("a", "s"), results)
+		<-requests
+		start := time.Now()
+		if err := q.Close(t.Context()); err != nil || time.Since(start) > 5*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if r := <-results; !errors.Is(r.err, ask.ErrClosed) {
+			t.Errorf("%+v", r)
+		}
+	})
+}
