@@ -178,6 +178,9 @@ func (l *Allowlist) resolve(e *ListEntry, own *UserRows) (nothing string) {
 	if row == nil {
 		row = own.byKey(name)
 	}
+	if row == nil {
+		row = askRow(name)
+	}
 	switch {
 	case name != "" && strings.Trim(name, "*.") == "":
 		return "stands for everything, and nothing opens everything"

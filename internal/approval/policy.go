@@ -124,7 +124,7 @@ func (c *check) waived(f *rules.Finding) (How, bool) {
 	if c.gate.config.Rows.silent(f.Row) {
 		return ByQuiet, true
 	}
-	if c.req.HostLike || f.Row.Family == "hook" {
+	if c.req.HostLike || c.req.Kind == KindHook {
 		return "", false
 	}
 	switch c.gate.config.Sandboxed {

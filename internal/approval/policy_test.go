@@ -287,3 +287,39 @@ func TestPolicy_Reviewers(t *testing.T) {
 		t.Errorf("denied with nobody to overrule: %s %q", d.Outcome, d.Text)
 	}
 }
+
+// A51: questions that are about no command have rows of their own, each with its memory.
+func TestPolicy_QuestionsAboutNoCommand(t *testing.T) {
+	for _, c := range []struct {
+		ask     approval.AskFor
+		key     string
+		covered bool // a second time, after an answer for the session
+	}{
+		{approval.AskFor{Key: "my hook", Reason: "r"}, "my hook", false},
+		{approval.AskFor{ID: approval.AskPrivate, Reason: "r"}, "private address", true},
+		{approval.AskFor{ID: approval.AskPersist, Reason: "r"}, "process that outlives its session", false},
+		{approval.AskFor{ID: "no such", Reason: "r"}, "a hook asks", false},
+	} {
+		p := &person{choice: channel.Session}
+		g := approval.New(approval.Config{Asker: p, Sandboxed: approval.SandboxSkip})
+		r := approval.Request{Session: "s", Kind: approval.KindHook, Command: "10.0.0.1:80", Asks: []approval.AskFor{c.ask}}
+		if d := g.Check(t.Context(), r); !slices.Equal(d.Keys, []string{c.key}) {
+			t.Errorf("%+v: keys %v", c.ask, d.Keys)
+		}
+		p.choice = channel.Once
+		if d := g.Check(t.Context(), r); (d.How == approval.BySession) != c.covered {
+			t.Errorf("%+v again: by %s", c.ask, d.How)
+		}
+		r.Command = "10.0.0.2:80"
+		if d := g.Check(t.Context(), r); d.How == approval.BySession {
+			t.Errorf("%+v: an answer for one address opens another", c.ask)
+		}
+	}
+	list := approval.New(approval.Config{Allowlist: approval.ReadAllowlist(items(map[string]any{"key": "private address", "exact": "10.0.0.1:80"}), nil)})
+	for address, want := range map[string]bool{"10.0.0.1:80": true, "10.0.0.1:81": false} {
+		d := list.Check(t.Context(), approval.Request{Kind: approval.KindHook, Command: address, HostLike: true, Asks: []approval.AskFor{{ID: approval.AskPrivate}}})
+		if d.Runs() != want {
+			t.Errorf("%s by the list: %s", address, d.Outcome)
+		}
+	}
+}

@@ -86,15 +86,37 @@ func origin(cmd *analysis.Command) string {
 	return strings.Join(names, " › ")
 }
 
-// hookRow stands for what a hook wants asked: never remembered.
-func hookRow(key string) *rules.Row {
-	return &rules.Row{ID: "hook.ask", Key: key, Family: "hook", Remember: rules.RememberNever}
+// askRows are the rows of findings that are about no command.
+var askRows = []rules.Row{
+	{ID: AskHook, Key: "a hook asks", Family: "hook", Matches: "a hook that wants a person asked", Remember: rules.RememberNever, Leaves: true},
+	{ID: AskPrivate, Key: "private address", Family: "net", Matches: "a connection to an address that isn't of the public network",
+		Remember: rules.RememberExact, Leaves: true},
+	{ID: AskPersist, Key: "process that outlives its session", Family: "job", Matches: "a background process that goes on behind its session",
+		Remember: rules.RememberNever, Leaves: true},
+}
+
+// askRow finds such a row by its id or key.
+func askRow(name string) *rules.Row {
+	for i := range askRows {
+		if askRows[i].ID == name || askRows[i].Key == name {
+			return &askRows[i]
+		}
+	}
+	return nil
 }
 
 func hookFindings(req *Request) []rules.Finding {
 	var out []rules.Finding
 	for _, a := range req.Asks {
-		out = append(out, rules.Finding{Row: hookRow(a.Key), Text: req.Command, Reason: a.Reason, Command: -1})
+		row := askRow(a.ID)
+		if row == nil {
+			row = &askRows[0]
+		}
+		if a.Key != "" && a.Key != row.Key {
+			own := *row
+			own.Key, row = a.Key, &own
+		}
+		out = append(out, rules.Finding{Row: row, Text: req.Command, Reason: a.Reason, Command: -1})
 	}
 	return out
 }

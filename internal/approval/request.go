@@ -38,9 +38,17 @@ type PathAct struct {
 	Recursive bool
 }
 
+// The ids of questions that are about no command.
+const (
+	AskHook    = "hook.ask"    // a hook wants a person asked; each time
+	AskPrivate = "net.private" // an address that is not of the public network; Request.Command is host:port, which an answer can be kept for
+	AskPersist = "job.persist" // a process that outlives its session; each time
+)
+
 // AskFor is a question that something outside the table wants asked.
 type AskFor struct {
-	Key    string // what it is called in the question
+	ID     string // AskHook (also ""), AskPrivate or AskPersist
+	Key    string // what it is called in the question; "" = the key of the id
 	Reason string
 }
 
