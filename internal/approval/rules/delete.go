@@ -17,13 +17,15 @@ func deleteRoot() Row {
 			"find / -delete", "find ~ -exec rm -rf {} +", "rm -rf //", "rm -rf /home/*", "rm -rf /{bin,etc}", "rm -rf ../../..",
 			"rm -rf --no-preserve-root /", "rsync -a --delete /tmp/empty/ /", "rsync -r --delete empty/ ~/", "find / -type f -delete",
 			"find / ! -path './x' -delete", "find / -not -name x -delete",
-			"find / -print0 | xargs -0 rm -rf", "find / | xargs rm -f", "ls -d /* | xargs rm -rf", "mv / /dev/null", "mv ~ /dev/null", "rimraf ~",
+			"find / -print0 | xargs -0 rm -rf", "find / | xargs rm -f", "ls -d /* | xargs rm -rf", "ls -A / | xargs -I{} rm -rf /{}",
+			"cd / && ls | xargs rm -rf", "find / | parallel rm -rf", "mv / /dev/null", "mv ~ /dev/null", "rimraf ~",
 			"srm -rf /etc", "fd . / -X rm -rf", "cd ~; rm -rf .",
 			"busybox rm -rf /", "tar --remove-files -czf /tmp/x.tgz /home", "rm -rf ~ann", "rd /s /q 'C:\\'", "find /* -exec shred -u {} +",
 			"rsync -a --delete-after x/ root@host:/"},
 		LookAlikes: []string{"rm -rf ./build", "rm -rf /tmp/*", "rm -rf ~/x", "echo 'rm -rf /'", "rm /etc", "find / -name core",
 			"cd /tmp && rm -rf *", "rm -rf *", "rsync -an --delete empty/ /", "rsync -a / /mnt/backup", "find / -name '*.o' -delete",
-			"rsync -a --delete ~/ /media/disk/backup/", "mv ~/x /dev/null", "find / -exec echo rm -rf {} ';'", "cp -r / /mnt"},
+			"rsync -a --delete ~/ /media/disk/backup/", "mv ~/x /dev/null", "ls | xargs rm -rf", "ls / | xargs -I{} rm -rf /tmp/{}",
+			"find / -exec echo rm -rf {} ';'", "cp -r / /mnt"},
 	}
 }
 

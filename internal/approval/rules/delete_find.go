@@ -193,19 +193,19 @@ func (a *Act) searched(r removal, deletes bool) removal {
 
 // fdSearch reads what fd -x deletes: a pattern, then where to look.
 func (a *Act) fdSearch() removal {
-	args, rest := a.front("dEtecjS", "max-depth", "min-depth", "exclude", "type", "extension", "color", "threads", "size", "changed-within",
-		"changed-before", "owner", "base-directory", "search-path")
-	r := removal{search: true, recursive: true, narrow: strings.ContainsAny(args.Letters, "etS") || len(args.Names) > 0}
-	for _, w := range rest {
-		if strings.HasPrefix(w.Text, "-") {
-			break
-		}
-		r.operands = append(r.operands, w)
+	look := *a.Command
+	if i := slices.IndexFunc(look.Words, func(w analysis.Word) bool {
+		return slices.Contains([]string{"-x", "--exec", "-X", "--exec-batch"}, w.Text)
+	}); i >= 0 {
+		look.Words = look.Words[:i]
 	}
-	if len(r.operands) > 0 {
-		pattern := analysis.Plain(r.operands[0].Text)
+	args, rest := (&Act{Command: &look}).front("dEtecjS", "max-depth", "min-depth", "exclude", "type", "extension", "color", "threads", "size",
+		"changed-within", "changed-before", "owner", "base-directory", "search-path")
+	r := removal{search: true, recursive: true, narrow: strings.ContainsAny(args.Letters, "etS") || len(args.Names) > 0}
+	if len(rest) > 0 {
+		pattern := analysis.Plain(rest[0].Text)
 		r.narrow = r.narrow || strings.Trim(pattern, ".*^$") != ""
-		r.operands = r.operands[1:]
+		r.operands = rest[1:]
 	}
 	return a.searched(r, false)
 }
@@ -242,107 +242,4 @@ func takesValue(text string) bool {
 	return slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname", "-size", "-mtime",
 		"-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm", "-links",
 		"-inum", "-samefile", "-fstype", "-used", "-fprint", "-fprint0", "-fls", "-newermt", "-files0-from", "-context"}, text)
-}
-
-// listed gives the grave places that a list in front of xargs is made from: everything below them is handed to the deleter.
-func (a *Act) listed(words []analysis.Word) []analysis.Target {
-	var out []analysis.Target
-	for _, w := range words {
-		if w.From.Empty() || analysis.Literal(w.Text) {
-			continue
-		}
-		cmds := a.Reading.Commands[w.From.Start:min(w.From.End, len(a.Reading.Commands))]
-		for i := range cmds {
-			if cmds[i].Program == "ls" {
-				names := &Act{Command: &cmds[i], Reading: a.Reading}
-				if args := names.Args(analysis.Grammar{Short: "ITw"}); args.Has("d") { // else it prints names without their directory
-					out = append(out, names.each(args.Operands, grave)...)
-				}
-				continue
-			}
-			if cmds[i].Program != "find" || i > 0 && narrows(cmds[i].Program) || slices.ContainsFunc(cmds, func(c analysis.Command) bool { return narrows(c.Program) }) {
-				continue
-			}
-			list := &Act{Command: &cmds[i], Reading: a.Reading}
-			r := list.search()
-			if r.operands == nil { // it only prints
-				r = list.listing()
-			}
-			if !r.narrow {
-				out = append(out, list.each(r.operands, grave)...)
-			}
-		}
-	}
-	return out
-}
-
-// listing is search for a find that deletes nothing itself.
-func (a *Act) listing() removal {
-	as := *a.Command
-	as.Words = append(slices.Clone(as.Words), analysis.Word{Text: "-delete"})
-	return (&Act{Command: &as, Reading: a.Reading}).search()
-}
-
-// narrows tells which filters of a list leave something out.
-func narrows(program string) bool {
-	return slices.Contains([]string{"grep", "egrep", "fgrep", "rg", "head", "tail", "awk", "sed", "fzf"}, program)
-}
-
-// bulks are programs that delete what they find.
-var bulks = sync.OnceValue(func() map[string][]*compiled {
-	return compile([]deed{
-		{names: "fdupes jdupes", flags: "dI", opts: "--delete"},
-		{names: "rdfind", opts: "-deleteduplicates", spare: "-dryrun"},
-		{names: "tmpwatch tmpreaper stmpclean", safe: "t", spare: "--test", plain: true},
-		{names: "systemd-tmpfiles", opts: "--remove --clean --purge", spare: "--dry-run"},
-		{names: "journalctl", opts: "--vacuum-size --vacuum-time --vacuum-files"},
-		{names: "trash-empty", always: true},
-		{names: "gio", verbs: "remove", opts: "--empty"},
-		{names: "bleachbit", flags: "c", opts: "--clean --shred"},
-	})
-})
-
-func bulkPrograms() []string {
-	return strings.Fields("fdupes jdupes rdfind tmpwatch tmpreaper stmpclean systemd-tmpfiles bleachbit journalctl trash-empty gio")
-}
-
-// fanners hand what a list names to the command that they run.
-var fanners = []string{"find", "gfind", "xargs", "parallel", "fd", "fdfind"}
-
-func deleteBulk(a *Act) []Hit {
-	if slices.Contains(bulkPrograms(), a.Program) {
-		if !a.does(bulks()) {
-			return nil
-		}
-		return []Hit{{Reason: "deletes what it finds: " + a.Line()}}
-	}
-	r := a.removal()
-	switch {
-	case r.search && slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return w.Text == "-delete" }):
-		return one("deletes what a search meets, below", a.each(r.operands, func(analysis.Target) bool { return true }))
-	case r.search || len(r.operands) == 0 && !slices.Contains(deleters, a.Program):
-		return nil
-	case a.Under(fanners...), a.inLoop(r.operands), slices.ContainsFunc(r.operands, func(w analysis.Word) bool {
-		return !analysis.Literal(w.Text) && from(a, w.From, listers)
-	}):
-		return []Hit{{Reason: "deletes whatever the list in front of it names", Targets: a.each(r.operands, func(analysis.Target) bool { return true })}}
-	}
-	return nil
-}
-
-// listers print names of files.
-var listers = strings.Fields("find gfind fd fdfind ls locate git grep egrep rg ag comm")
-
-// inLoop tells whether a deleter gets names that a loop reads from a list.
-func (a *Act) inLoop(words []analysis.Word) bool {
-	if a.Stdin.Kind != analysis.StdinPipe || a.Stdin.From.Empty() {
-		return false
-	}
-	cmds := a.Reading.Commands[a.Stdin.From.Start:min(a.Stdin.From.End, len(a.Reading.Commands))]
-	if !slices.ContainsFunc(cmds, func(c analysis.Command) bool {
-		return c.Program != "yes" && c.Program != "echo" && c.Program != "printf"
-	}) {
-		return false
-	}
-	return slices.ContainsFunc(words, func(w analysis.Word) bool { return !analysis.Known(w.Text) })
 }

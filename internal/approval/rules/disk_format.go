@@ -88,7 +88,8 @@ func diskFormat() Row {
 			return a.makesFileSystem()
 		},
 		Examples: []string{"mkfs.ext4 disk.img", "mkfs -t ext4 x.img", "wipefs -a disk.img", "mke2fs fs.img", "cryptsetup luksFormat vol.img",
-			"sudo mkfs.xfs /dev/sdb1", "mkswap /dev/sdb2", "fdisk /dev/sda", "sfdisk /dev/sda < table", "parted -s /dev/sda mklabel gpt", "parted -s /dev/sda 'mklabel gpt'",
+			"sudo mkfs.xfs /dev/sdb1", "mkswap /dev/sdb2", "fdisk /dev/sda", "sfdisk /dev/sda < table", "parted -s /dev/sda mklabel gpt",
+			"parted -s /dev/sda 'mklabel gpt'",
 			"sgdisk --zap-all /dev/sda",
 			"sgdisk -Z /dev/sda", "lvremove -f vg/lv", "vgremove vg", "mdadm --zero-superblock /dev/sdb", "mdadm -S /dev/md0", "zpool destroy tank",
 			"zfs destroy -r tank/a",

@@ -64,7 +64,8 @@ func netRows() []Row {
 	return []Row{netShell(), deedRow(Row{
 		ID: "net.change", Key: "change firewall or interfaces", Family: "network", Remember: RememberAll, Leaves: true,
 		Matches: "rules and policies of a firewall, interfaces down, addresses and routes removed, the default route",
-		Examples: []string{"iptables -F", "iptables -P INPUT DROP", "iptables -t nat -F", "ip6tables -D INPUT 1", "nft flush ruleset", "nft 'flush ruleset'", "ufw disable",
+		Examples: []string{"iptables -F", "iptables -P INPUT DROP", "iptables -t nat -F", "ip6tables -D INPUT 1", "nft flush ruleset",
+			"nft 'flush ruleset'", "ufw disable",
 			"ufw --force reset", "firewall-cmd --panic-on", "pfctl -d", "ip link set eth0 down",
 			"ip route del default", "ifconfig eth0 down", "nmcli con down x", "nmcli networking off", "route del default", "ip addr flush dev eth0",
 			"ip l s eth0 down", "iptables -A INPUT -j DROP", "ifdown eth0", "ip link set dev eth0 down",

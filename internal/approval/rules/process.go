@@ -50,6 +50,7 @@ func processRows() []Row {
 				"killall -u bob", "ps aux | awk '/x/{print $2}' | xargs -r kill -9", "pkill -t pts/1", "fuser -km /mnt/usb",
 				"kill -s KILL $(lsof -t x)"},
 			LookAlikes: []string{"kill 1234", "kill -9 1234", "kill $!", "pkill -f 'my server'", "pgrep node", "killall -l", "echo killall node",
+				"killall -s INT app", "killall -HUP nginx",
 				"kill $(cat server.pid)", "pkill -0 x", "kill $(pgrep node)", "lsof -ti :80 | xargs kill", "fuser 80/tcp", "fuser -k -TERM 80/tcp",
 				"pkill -x node", "kill -9 $pid", "kill -9 %1", "tasklist",
 				"kill -9 $(cat server.pid)"},
@@ -154,7 +155,11 @@ func procBroad(a *Act) []Hit {
 	}
 	hit := false
 	switch a.Program {
-	case "killall", "skill", "slay":
+	case "killall":
+		args := without(a, operands)
+		mild := signal != "" && !forced(signal) && len(args.Values["u"]) == 0 && !anything(a, operands)
+		hit = len(operands) > 0 && !mild
+	case "skill", "slay":
 		hit = len(operands) > 0
 	case "pkill":
 		hit = len(operands) > 0 && (forced(signal) || pkillBroad(a, operands))
