@@ -156,12 +156,18 @@ func readVars(r *reader, st *state, c *Command) {
 	if r.loops == 0 {
 		lines = lines[:1]
 	}
+	ifs := st.ifs()
+	for _, a := range c.Assigns { // IFS= in front is for read alone
+		if a.Name == "IFS" && len(a.Value.Alts) == 0 && Literal(a.Value.Text) {
+			ifs = a.Value.Text
+		}
+	}
 	known = known && c.Program == "read" && len(lines) <= MaxValues
 	names := args.Operands
 	for _, w := range args.Values["a"] { // into an array
 		v := variable{vals: []string{markUnknown}, from: c.Stdin.From}
 		if known && len(lines) == 1 {
-			v = variable{arr: true, list: fieldWords(lines[0], st.ifs())}
+			v = variable{arr: true, list: fieldWords(lines[0], ifs)}
 		}
 		st.set(w.Text, v)
 		return
@@ -176,7 +182,7 @@ func readVars(r *reader, st *state, c *Command) {
 		}
 		v := variable{from: c.Stdin.From}
 		for _, l := range lines {
-			v.vals = union(v.vals, []string{readField(l, i, i == len(names)-1, st.ifs())})
+			v.vals = union(v.vals, []string{readField(l, i, i == len(names)-1, ifs)})
 		}
 		if !known {
 			v.vals = []string{markUnknown}

@@ -63,3 +63,20 @@ hash -p /bin/rm x; x -rf build
 		}
 	}
 }
+
+// A6: a carrier with too few arguments, or odd ones, breaks nothing.
+func TestRead_EveryProgramTakesOddArguments(t *testing.T) {
+	names := strings.Fields("git gdb lldb vim ex emacs awk sed make sqlite3 psql mysql ftp lftp mail ed less socat nmap expect export crontab aws tar " +
+		"rsync scp sort read mapfile printf unset hash ln cp tee curl wget salt at tmux screen zellij find fd su runuser script trap alias eval source")
+	for _, name := range append(names, "*", "[a-m]*", "[n-z]*") {
+		for _, args := range []string{"", " ''", " -", " --", " -c", " -c ''", " -e", " -x x", " --x=", " --command", " exec", " exec x", " run", " run -v", " x y",
+			" -v :", " -o", " ssh", " -S", " -X stuff", " send-keys", " action write-chars", " config alias.x !", " -f -", " -t 1", " {}", " :::", " -exec", " ;",
+			" cmd.run", " ssm send-command --parameters command", " -I", " -d ''", " $x", " <<< x", " <<< ''", " < /dev/fd/3", " /dev/fd/3", " $'\\x01'"} {
+			for _, n := range read(t, name+args).Notes {
+				if strings.Contains(n.Reason, "analysis failed") {
+					t.Errorf("%q: %s", name+args, n.Reason)
+				}
+			}
+		}
+	}
+}

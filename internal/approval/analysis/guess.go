@@ -76,7 +76,7 @@ func (r *reader) guess(st *state, c *Command, at place) {
 			r.run(sub, simple{words: c.Words[i:], span: c.Span, bypass: true}, at)
 		case textOptions()[c.Words[i-1].Text], len(w.Text) > 2 && w.Text[0] == '-' && textOptions()[beforeEquals(w.Text)]:
 			text := w
-			if w.Text[0] == '-' {
+			if strings.HasPrefix(w.Text, "-") {
 				text.Text = w.Text[strings.IndexByte(w.Text, '=')+1:]
 			}
 			first, _, spaced := strings.Cut(text.Text, " ")

@@ -158,9 +158,12 @@ func bound(_ *reader, st *state, in *inner) *Inside {
 func newRoot(_ *reader, st *state, in *inner) *Inside {
 	root, ok := in.value("r rootfs R root D directory")
 	if in.c.Program == "chroot" || in.c.Program == "arch-chroot" {
-		root, ok = in.operands[0], len(in.operands) > 0
+		if len(in.operands) == 0 {
+			return nil
+		}
+		root, ok = in.operands[0], true
 	}
-	if !ok || root.Text == "" || in.c.Program == "unshare" && root.Text == "" {
+	if !ok || root.Text == "" {
 		return nil
 	}
 	dir := Join(st.dirs[0], root.Text)

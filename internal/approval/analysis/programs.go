@@ -11,7 +11,7 @@ import (
 // and with Input.Programs: a word that can be none of them hides nothing.
 var carriers = sync.OnceValue(func() []string {
 	set := map[string]bool{"eval": true, "source": true, ".": true, "su": true, "runuser": true, "trap": true, "alias": true, "fd": true,
-		"fdfind": true, "script": true}
+		"fdfind": true, "find": true, "script": true}
 	for name := range strings.FieldsSeq(specials) {
 		set[name] = true
 	}

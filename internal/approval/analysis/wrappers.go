@@ -141,7 +141,7 @@ func builtins() map[string]wrapper {
 		"busybox": {joint: true}, "toybox": {joint: true}, "coreutils": {long: "coreutils-prog", joint: true},
 		"xargs": {short: "adEILnPsSJR", long: "arg-file delimiter eof max-lines max-args max-procs max-chars process-slot-var"},
 		"parallel": {short: "jaINnLlSPdC", long: "jobs arg-file max-args delay joblog sshlogin sshloginfile tmpdir results colsep retries timeout " +
-			"delimiter load memfree nice workdir basefile return transferfile env halt arg-sep tagstring"},
+			"delimiter load memfree nice workdir basefile return transferfile env halt arg-sep tagstring", data: "- dry-run dryrun"},
 		"rush": {short: "jdDkinrT", joined: true}, "sem": {short: "jI", long: "jobs id", joined: true},
 	}
 }
