@@ -90,6 +90,9 @@ func (r *reader) perform(st *state, a payload.Act, d deed, at place) {
 	}
 	at.origin = &Origin{Name: d.c.Program, Payload: true, Span: d.span, Parent: at.origin}
 	at.payload, at.depth = &d.span, at.depth+1
+	if a.Kind == payload.Download { // as a program, so that the file is followed
+		a = payload.Act{Kind: payload.Exec, Args: []payload.Text{{"curl"}, {"-o"}, a.Args[1], a.Args[0]}}
+	}
 	if a.Kind == payload.Exec {
 		r.run(run, simple{words: d.words(nil, a.Args), span: d.span, bypass: true}, at)
 		return
@@ -135,9 +138,6 @@ func (r *reader) stands(st *state, a payload.Act, d deed, at place) {
 	case payload.Kill:
 		argv("kill", "-s")
 		c.Words = slices.Insert(c.Words, 3, Word{Text: "--", Span: d.span})
-	case payload.Download:
-		slices.Reverse(a.Args)
-		argv("curl", "-o")
 	case payload.NetShell:
 		argv("nc", "-e", "/bin/sh")
 	case payload.Statement:

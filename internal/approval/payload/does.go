@@ -327,7 +327,9 @@ func chdirs(s *scan, c *call) value {
 
 // kills has the process in front of the signal.
 func kills(s *scan, c *call) value {
-	if sig := signalOf(c.arg(1)); sig[0] != "0" {
+	if sig := signalOf(c.arg(1)); strings.Contains(c.arg(0).text()[0], anyName) {
+		s.act(Exec, c, Text{"killall"}, Text{Unknown})
+	} else if sig[0] != "0" {
 		s.act(Kill, c, sig, c.arg(0).text())
 	}
 	return value{}

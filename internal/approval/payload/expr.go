@@ -87,6 +87,9 @@ func (s *scan) operator(t token, v value, end int) (value, bool) {
 	case "&&":
 		return r, true
 	case "|":
+		if strings.HasSuffix(v.sym, "S_ISUID") || strings.HasSuffix(r.sym, "S_ISUID") || strings.HasSuffix(v.sym, "S_ISGID") || strings.HasSuffix(r.sym, "S_ISGID") {
+			return value{texts: []string{"06755"}, num: true}, true
+		}
 		if v.isText() || r.isText() { // awk's pipes and R's
 			return value{net: v.net || r.net}, true
 		}
@@ -299,6 +302,8 @@ func (s *scan) bracketed(t token, end int) value {
 	}
 	if t.text == "(" && len(args.args) == 1 && !s.isAt(stop-1, ",") {
 		v = args.args[0]
+	} else if t.text == "(" && s.commas && len(args.args) > 0 {
+		v = args.args[len(args.args)-1]
 	}
 	return s.postfix(v, at, end)
 }

@@ -15,7 +15,7 @@ func javascript() *language {
 				"<<", ">>", "**"},
 			special: javascriptSpecial,
 		},
-		member: []string{".", "?."}, strip: []string{"globalThis.", "global.", "window.", "self.", "process.mainModule.", "mainModule.", "module.", "root.", "node:"},
+		member: []string{".", "?."}, commas: true, strip: []string{"globalThis.", "global.", "window.", "self.", "process.mainModule.", "mainModule.", "module.", "root.", "node:"},
 		prefix:    words("await new typeof void delete return throw yield async const let var export default else case if while do try finally in of"),
 		classes:   words("URL Deno.Command"),
 		callbacks: words("forEach map filter some every flatMap then reduce apply call bind setImmediate nextTick promisify queueMicrotask"),
@@ -260,7 +260,7 @@ func javascriptCalls() map[string]handler {
 		"fs.emptyDirSync": treeFirst, "trash": trees, "#unlinkSync": unlinkFirst, "#rmSync": removes, "#rmdirSync": removes, "#execSync": shellFirst, "#slice": nothing,
 		"Object.assign": argText, "Array.from": argText, "Promise.all": argText, "JSON.stringify": nothing, "JSON.parse": nothing, "util.promisify": argSelf,
 		"promisify": argSelf, "Reflect.get": getAttr, "Reflect.apply": applies, "#call": calls, "#apply": applied, "#bind": bound, "#toSorted": selfText, "#text": selfText, "#exec": queries, "#run": queries, "#prepare": queries, "#values": selfText,
-		"#json": selfText, "#then": thens, "#spawn": nothing, "Deno.makeTempFile": temporary("/tmp"), "Bun.write": writeFirst, "Bun.file": argText, "#terminate": nothing,
+		"#json": selfText, "#then": thens, "#spawn": nothing, "Deno.makeTempFile": temporary("/tmp"), "Bun.write": writeFirst, "Bun.file": argText, "#terminate": nothing, "#flushall": flushes, "#flushAll": flushes, "#flushdb": flushes, "#dropDatabase": drops, "#dropCollection": drops, "#dropTable": drops, "#dropSchema": drops,
 	}
 	all(m, shellFirst, "child_process.exec child_process.execSync")
 	all(m, unlinkFirst, "fs.unlink fs.unlinkSync fs.promises.unlink")

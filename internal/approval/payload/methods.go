@@ -22,9 +22,9 @@ func octal(n uint64) string { return strconv.FormatUint(n, 8) }
 // looped tells whether the call stands alone in a loop without end.
 func (s *scan) looped() bool {
 	at := min(s.i, len(s.toks)) - 1
-	for i := at; i >= 0 && i > at-12; i-- {
+	for i := at; i >= 0 && i > at-20; i-- {
 		switch t := s.toks[i].text; t {
-		case "=", "if", "unless", ":=":
+		case "=", "if", "unless", ":=", "}":
 			return false
 		case "loop", "forever":
 			return true

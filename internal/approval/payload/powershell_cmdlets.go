@@ -195,7 +195,11 @@ func (s *psScan) cmdlet(words []psWord, input psWord, start int) psWord {
 			s.add(Exec, "Stop-Process", start, Text{"killall"}, v.values())
 			break
 		}
-		v, _ := p.get("id", 1, 0)
+		v, ok := p.get("id", 1, 0)
+		if !ok {
+			s.add(Exec, "Stop-Process", start, Text{"killall"}, Text{Unknown})
+			break
+		}
 		s.add(Kill, "Stop-Process", start, Text{"KILL"}, v.values())
 	case "stop-computer", "restart-computer":
 		s.add(Exec, words[0].one(), start, Text{map[string]string{"stop-computer": "poweroff", "restart-computer": "reboot"}[name]})

@@ -259,3 +259,39 @@ func reboots(s *scan, c *call) value {
 	}
 	return value{}
 }
+
+// edits is fileinput, which writes its files in place when it is told.
+func edits(s *scan, c *call) value {
+	if c.isTrue("inplace") {
+		files := c.arg(0)
+		if v, ok := c.named.get("files"); ok {
+			files = v
+		}
+		s.writes(c, files)
+	}
+	return value{}
+}
+
+// introspects looks for functions among all classes, by which any of them can be called without its name.
+func introspects(s *scan, c *call) value {
+	s.act(Eval, c, Text{Unknown})
+	return value{}
+}
+
+// killsFound ends processes that a search gave.
+func killsFound(s *scan, c *call) value {
+	s.act(Exec, c, Text{"killall"}, Text{Unknown})
+	return value{}
+}
+
+// flushes empties a key-value store.
+func flushes(s *scan, c *call) value {
+	s.act(Exec, c, Text{"redis-cli"}, Text{"FLUSHALL"})
+	return value{}
+}
+
+// drops destroys what a library keeps in a database.
+func drops(s *scan, c *call) value {
+	s.act(Statement, c, Text{"DROP DATABASE x"})
+	return value{}
+}

@@ -16,6 +16,7 @@ type language struct {
 	parenless     bool                         // a known call needs no parentheses
 	textCalls     bool                         // a text can be called as the function of that name
 	propertyCalls bool                         // a method without arguments needs no parentheses
+	commas        bool                         // (a, b) is b
 	rubyBlocks    bool                         // { |x| … } behind a call is a block
 	attrs         map[string]func(*scan) value // names that stand for something known
 	envs          []string                     // names that hold the environment's variables

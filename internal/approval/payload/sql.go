@@ -111,10 +111,15 @@ func executed(stmt []sqlToken) []string {
 	for i, t := range stmt {
 		switch {
 		case t.word == "EXECUTE", t.word == "EXEC", t.word == "IMMEDIATE", t.word == "SP_EXECUTESQL", t.word == "FROM" && stmt[0].word == "PREPARE", t.word == "DO" && i == 0:
-			for _, n := range stmt[i+1 : min(len(stmt), i+5)] {
-				if n.body != "" {
-					texts = append(texts, n.body)
+			text := ""
+			for _, n := range stmt[i+1 : min(len(stmt), i+24)] {
+				if n.word != "'" && n.word != "|" && n.word != "+" && n.word != "(" && n.word != "CONCAT" && n.word != "," && n.word != "FORMAT" {
+					break
 				}
+				text += n.body
+			}
+			if text != "" {
+				texts = append(texts, text)
 			}
 		}
 	}
@@ -392,12 +397,31 @@ func judge(stmt []sqlToken) (SQLAct, bool) {
 		}
 	case "TRUNCATE":
 		return SQLTruncate, len(stmt) > 1 && stmt[1].word != "("
+	case "MERGE":
+		return SQLDelete, mergeDeletes(stmt)
 	case "DELETE":
 		return SQLDelete, len(stmt) > 1 && !restricted(stmt)
 	case "UPDATE":
 		return SQLUpdate, hasWord(stmt, "SET") && !restricted(stmt)
 	}
 	return "", false
+}
+
+// mergeDeletes tells whether a MERGE deletes by a condition in which no column takes part.
+func mergeDeletes(stmt []sqlToken) bool {
+	on, when := -1, -1
+	for i, t := range stmt {
+		switch {
+		case t.quoted || t.parens != stmt[0].parens:
+		case t.word == "ON" && on < 0:
+			on = i
+		case t.word == "WHEN" && when < 0:
+			when = i
+		case t.word == "DELETE" && stmt[i-1].word == "THEN" && on > 0 && when > on:
+			return !depends(stmt[on+1 : when])
+		}
+	}
+	return false
 }
 
 // dropsRule tells whether ALTER … DROP takes a default or a constraint away: no data is lost.

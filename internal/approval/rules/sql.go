@@ -13,7 +13,7 @@ func sqlRows() []Row {
 				`cqlsh host -e 'DROP KEYSPACE ks'`, `heroku pg:psql -a app -c 'DROP TABLE t'`, `npx wrangler d1 execute DB --remote --command="DROP TABLE t"`,
 				`bq query --use_legacy_sql=false 'DROP TABLE ds.t'`, "echo 'DROP TABLE t' | python manage.py dbshell", "sqlcmd -Q 'SELECT 1\nDROP TABLE t'",
 				`python3 -c "import sqlite3; sqlite3.connect('a.db').execute('DROP TABLE t')"`, "echo 'DROP TABLE t;' > x.sql; psql -f x.sql",
-				`psql -c "DO \$\$ BEGIN EXECUTE 'DROP TABLE t'; END \$\$"`, `wp db query 'DROP TABLE wp_posts'`, `mysql -e "/*!50000 DROP TABLE t */"`},
+				`psql -c "DO \$\$ BEGIN EXECUTE 'DROP TABLE t'; END \$\$"`, `wp db query 'DROP TABLE wp_posts'`, `mysql -e "/*!50000 DROP TABLE t */"`, `mysql -u root -p"$PW" -e 'DROP DATABASE d'`, `mysql -psecretu -e 'DROP DATABASE d'`},
 			LookAlikes: []string{`psql -c 'SELECT 1'`, `grep 'DROP TABLE' x.sql`, `echo 'DROP TABLE t'`, `psql -c "SELECT 'DROP TABLE t'"`,
 				`psql -c 'select 1 -- DROP TABLE t'`, "cat <<EOF > x.sql\nDROP TABLE t;\nEOF", "psql drop table", `psql -c 'ALTER TABLE t ALTER c DROP NOT NULL'`,
 				`python3 -c "print('DROP TABLE t')"`, "psql -f x.sql", `bq ls 'DROP TABLE t'`, `mysql -e "CREATE TRIGGER g AFTER INSERT ON a FOR EACH ROW BEGIN DELETE FROM b; DROP TABLE c; END"`},
@@ -56,7 +56,7 @@ func sqlRow(r Row, act payload.SQLAct) Row {
 
 // sqlTexts lists the SQL that a client is given: by options, operands, standard input, and files that the session wrote.
 func sqlTexts(a *Act, c *client) []string {
-	args := a.Args(analysis.Grammar{Short: c.short, Long: c.longs})
+	args := c.given(a).Args(analysis.Grammar{Short: c.short, Long: c.longs})
 	operands, ok := c.behindVerb(args.Operands)
 	if !ok || c.dry(args) {
 		return nil

@@ -116,6 +116,18 @@ func (c *client) behindVerb(operands []analysis.Word) (rest []analysis.Word, ok 
 	return operands, true
 }
 
+// given is the command without MySQL's password, whose value is part of the option's word if there is one.
+func (c *client) given(a *Act) *analysis.Command {
+	if c.dialect != payload.SQLBackslash || !slices.ContainsFunc(a.Words, password) {
+		return a.Command
+	}
+	without := *a.Command
+	without.Words = slices.DeleteFunc(slices.Clone(a.Words), password)
+	return &without
+}
+
+func password(w analysis.Word) bool { return len(w.Text) > 2 && strings.HasPrefix(w.Text, "-p") }
+
 // dry tells whether the statement is only checked.
 func (c *client) dry(args *analysis.Args) bool {
 	return slices.Contains(args.Names, "dry_run") || slices.Contains(args.Names, "dry-run")
