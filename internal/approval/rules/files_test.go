@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -85,5 +86,21 @@ func TestCheck_ContainersHaveNoFloorOfTheHost(t *testing.T) {
 		if found := marked(command); !slices.Contains(found, want) {
 			t.Errorf("%s: found %v, want %s", command, found, want)
 		}
+	}
+}
+
+// A90: what the table costs an everyday command, the reading aside.
+func BenchmarkCheck_Everyday(b *testing.B) {
+	text, err := os.ReadFile("testdata/files_silent.txt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var readings []*analysis.Reading
+	for line := range strings.Lines(string(text)) {
+		s, _ := analysis.Parse(strings.TrimRight(line, "\n"))
+		readings = append(readings, s.Read(analysis.Input{Dir: "/data/app", Home: "/home/ann", Programs: rules.Programs()}))
+	}
+	for i := 0; b.Loop(); i++ {
+		rules.Check(readings[i%len(readings)])
 	}
 }
