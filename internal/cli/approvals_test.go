@@ -121,7 +121,9 @@ var entrances = map[string]entrance{
 }
 
 // startup is a file that is run at the next login of the user whose home lies in dir.
-func startup(dir string) string { return filepath.Join(dir, "home", ".config", "autostart", "x.desktop") }
+func startup(dir string) string {
+	return filepath.Join(dir, "home", ".config", "autostart", "x.desktop")
+}
 
 func changed(dir string) bool {
 	b, _ := os.ReadFile(startup(dir))
@@ -313,5 +315,53 @@ func chooseAlways(t *testing.T, home, command string) {
 	}
 	if err := rt.Close(context.Background()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A41, A89: the figures of the live path over the repository's corpus, as users get them; they may not fall below what is promised.
+func TestApprovals_TheCorpusKeepsItsFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges thousands of commands")
+	}
+	files, err := filepath.Glob(filepath.Join("..", "approval", "testdata", "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	var all []io.Reader
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		all = append(all, f, strings.NewReader("\n"))
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, "approvals", "test", "--stdin", "--score", "--cwd", "/data/app")
+	cmd.Env = append(os.Environ(), playHermes+"=1", "HOME=/home/ann", "HERMES_HOME="+t.TempDir(), "HERMES_PROFILE=", "HERMES_YOLO_MODE=")
+	cmd.Stdin, cmd.Stderr = io.MultiReader(all...), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Dangerous, Harmless, Floor int
+		Recall                     float64
+		FalsePositives             float64 `json:"false_positive_rate"`
+		FloorDenied                int     `json:"floor_denied"`
+		HarmlessDenied             int     `json:"harmless_denied"`
+		P50                        float64 `json:"p50_us"`
+		P99                        float64 `json:"p99_us"`
+	}
+	if err := json.Unmarshal(out, &s); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%d dangerous, recall %.4f; %d harmless, %.4f asked; %d of %d floor commands denied; p50 %.0f µs, p99 %.0f µs",
+		s.Dangerous, s.Recall, s.Harmless, s.FalsePositives, s.FloorDenied, s.Floor, s.P50, s.P99)
+	if s.Dangerous+s.Harmless < 1500 || s.Recall < 0.97 || s.FalsePositives > 0.02 || s.FloorDenied < s.Floor || s.HarmlessDenied > 0 {
+		t.Errorf("below what is promised: %s", out)
 	}
 }
