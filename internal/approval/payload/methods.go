@@ -79,7 +79,7 @@ func with(own map[string]handler) map[string]handler {
 		},
 		"#execute": queries, "#executescript": queries, "#executemany": queries, "#execute_batch": queries, "#query": queries, "#raw": queries,
 		"#exec_query": queries, "#$executeRawUnsafe": queries, "#$queryRawUnsafe": queries, "#execute_sql": queries, "#sql": queries,
-		"#map": maps1, "#encode": selfText, "#toString": toString, "#to_s": selfText, "#valueOf": selfText, "#as_posix": selfText, "#resolve": selfText, "#absolute": selfText,
+		"#map": mapList, "#encode": selfText, "#toString": toString, "#to_s": selfText, "#valueOf": selfText, "#as_posix": selfText, "#resolve": selfText, "#absolute": selfText,
 		"#expanduser": func(s *scan, c *call) value { v := s.expand(c.recv); v.class = c.recv.class; return v },
 	}
 	maps.Copy(all, own)
@@ -123,8 +123,8 @@ func splits(s *scan, c *call) value {
 	return v
 }
 
-// maps1 is list.map(f): only conversions of numbers to characters are followed.
-func maps1(s *scan, c *call) value {
+// mapList is list.map(f): only conversions of numbers to characters are followed.
+func mapList(s *scan, c *call) value {
 	f := c.arg(0)
 	if f.sym == "" {
 		return value{net: c.recv.net}

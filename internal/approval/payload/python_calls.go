@@ -244,7 +244,7 @@ func moveSelf(s *scan, c *call) value {
 func pythonMap(s *scan, c *call) value {
 	f, list := c.arg(0), c.arg(1)
 	if f.sym != "" && pure[f.sym] {
-		return maps1(s, &call{recv: list, args: []value{f}})
+		return mapList(s, &call{recv: list, args: []value{f}})
 	}
 	if f.sym != "" {
 		s.handed(f, c, 0)

@@ -80,7 +80,7 @@ func sqlTexts(a *Act, c *client) []string {
 	}
 	for _, name := range c.filed {
 		for _, w := range args.Values[name] {
-			texts = append(texts, a.written1(w)...)
+			texts = append(texts, a.fileText(w)...)
 		}
 	}
 	switch {
@@ -88,13 +88,13 @@ func sqlTexts(a *Act, c *client) []string {
 	case a.Stdin.Text != "":
 		texts = append(texts, analysis.Show(a.Stdin.Text))
 	case a.Stdin.Kind == analysis.StdinFile:
-		texts = append(texts, a.written1(a.Stdin.File)...)
+		texts = append(texts, a.fileText(a.Stdin.File)...)
 	}
 	return texts
 }
 
-// written1 gives the text of a file that the session wrote.
-func (a *Act) written1(w analysis.Word) []string {
+// fileText gives the text of a file that the session wrote.
+func (a *Act) fileText(w analysis.Word) []string {
 	var out []string
 	for _, t := range a.Reading.Targets(a.Command, w) {
 		if text, ok := a.Reading.Written(t.Path); ok {
