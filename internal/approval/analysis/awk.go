@@ -92,7 +92,7 @@ func (r *reader) awkProgram(st *state, w Word, c *Command, at place) {
 				r.text(st.clone(), value(s), c, at)
 				i = len(text) - len(after) - 1
 			case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
-				if rest = strings.TrimLeft(rest[1:], " \t"); strings.HasPrefix(rest, `"`) {
+				if rest = strings.TrimLeft(rest[1:], " \t"); strings.HasPrefix(rest, `"`) || vars[nameAt(rest)] != "" {
 					s, after := awkString(rest, vars)
 					vars[name] = s
 					i = len(text) - len(after) - 1
@@ -256,7 +256,7 @@ func (r *reader) sedSubstitute(st *state, text string, w Word, c *Command, at pl
 	}
 	delim := text[0]
 	text = text[1:]
-	var with string
+	var with, what string
 	for part := range 2 {
 		end := sedEnd(text, delim)
 		if end < 0 {
@@ -264,6 +264,8 @@ func (r *reader) sedSubstitute(st *state, text string, w Word, c *Command, at pl
 		}
 		if part == 1 {
 			with = text[:end]
+		} else {
+			what = text[:end]
 		}
 		text = text[end+1:]
 	}
@@ -277,6 +279,9 @@ func (r *reader) sedSubstitute(st *state, text string, w Word, c *Command, at pl
 		if strings.ContainsAny(with, `&\`) {
 			r.text(st.clone(), Word{Text: markUnknown, Span: w.Span}, c, at)
 		} else {
+			if strings.HasPrefix(what, "^") && !strings.HasSuffix(what, "$") && what != "^.*" { // the rest of the line follows
+				with += markSome
+			}
 			r.commandValue(st.clone(), Word{Text: with, Span: w.Span}, c, false, at)
 		}
 	}

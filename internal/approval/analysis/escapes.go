@@ -117,6 +117,13 @@ func expect(r *reader, st *state, c *Command, at place) {
 	for _, w := range texts {
 		for line := range strings.FieldsFuncSeq(w.Text, func(r rune) bool { return r == '\n' || r == ';' }) {
 			line = strings.TrimSpace(line)
+			if rest, ok := strings.CutPrefix(line, "send "); ok {
+				if i := strings.IndexByte(rest, '"'); i >= 0 {
+					if keys, _, ok := quotedString(rest[i:]); ok {
+						r.typed(st, Word{Text: strings.ReplaceAll(keys, "\r", "\n"), Span: w.Span}, c, at)
+					}
+				}
+			}
 			for _, p := range [...]string{"spawn ", "exec ", "system ", "set x [exec "} {
 				if rest, ok := strings.CutPrefix(line, p); ok {
 					rest = strings.TrimPrefix(strings.TrimPrefix(rest, "-noecho "), "-- ")

@@ -341,7 +341,9 @@ func (r *reader) runTexts(st *state, texts []Word, c *Command, lang interpreter,
 			r.codeNote(t.Span, "the program text that "+c.Program+" is given is only known when the command runs", c)
 			continue
 		}
-		out = r.inline(st, t, &as, at)
+		if !r.otherCode(st, t, c, at) {
+			out = r.inline(st, t, &as, at)
+		}
 	}
 	return out
 }

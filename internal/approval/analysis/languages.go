@@ -49,6 +49,10 @@ var gitConfigRuns = []string{"core.pager", "core.editor", "core.sshcommand", "co
 // gitConfig reads the value of a configuration key that git runs.
 func (r *reader) gitConfig(st *state, key string, value Word, c *Command, at place) {
 	key = strings.ToLower(key)
+	if key == "core.hookspath" {
+		r.loads(st, value.Text, value, c, true)
+		return
+	}
 	if !slices.ContainsFunc(gitConfigRuns, func(k string) bool {
 		head, tail, wild := strings.Cut(k, "*")
 		return key == k || wild && strings.HasPrefix(key, head) && strings.HasSuffix(key, tail) && len(key) > len(head)+len(tail)
@@ -110,8 +114,9 @@ func gitRuns(r *reader, st *state, c *Command, at place) {
 	case "clone", "fetch", "pull", "ls-remote", "archive", "push":
 		r.valuesOf(sub, c, rest, map[string]string{"clone": "u"}[verb], "upload-pack receive-pack exec", at)
 		for _, w := range rest {
-			if cmd, ok := strings.CutPrefix(w.Text, "ext::"); ok {
-				r.commandValue(sub, Word{Text: cmd, Span: w.Span}, c, false, at)
+			if cmd, ok := strings.CutPrefix(w.Text, "ext::"); ok { // "% " is a space inside a word
+				cmd = strings.ReplaceAll(strings.ReplaceAll(cmd, "% ", "\x01"), " ", "' '")
+				r.commandValue(sub, Word{Text: "'" + strings.ReplaceAll(cmd, "\x01", " ") + "'", Span: w.Span}, c, false, at)
 			}
 		}
 	case "filter-branch":
@@ -234,6 +239,11 @@ func (r *reader) viCommand(st *state, w Word, c *Command, at place) {
 	for _, call := range quotedCalls(text, "system(", "systemlist(", "jobstart(", "termopen(", "job_start(", "os.execute(", "io.popen(") {
 		r.commandValue(st.clone(), Word{Text: call, Span: w.Span}, c, false, at)
 	}
+	for _, path := range quotedCalls(text, "delete(") {
+		if strings.Contains(text, `"rf"`) || strings.Contains(text, "'rf'") {
+			r.removes(st, path, c, at)
+		}
+	}
 	for _, p := range [...]string{"py3 ", "python3 ", "python ", "py "} {
 		if rest, ok := strings.CutPrefix(text, p); ok {
 			as := *c
@@ -278,6 +288,8 @@ func quotedString(text string) (s, rest string, ok bool) {
 				b.WriteByte('\n')
 			case 't':
 				b.WriteByte('\t')
+			case 'r':
+				b.WriteByte('\r')
 			default:
 				b.WriteByte(text[i])
 			}
@@ -290,14 +302,23 @@ func quotedString(text string) (s, rest string, ok bool) {
 
 // emacs reads the shell commands in --eval's expression.
 func emacs(r *reader, st *state, c *Command, at place) {
-	args := c.Args(Grammar{Short: "flufe", Long: []string{"eval", "execute", "load", "funcall"}})
-	for _, w := range slices.Concat(args.Values["eval"], args.Values["execute"], args.Values["e"]) {
+	var texts []Word
+	for i, w := range c.Words[1:] {
+		name, value, attached := strings.Cut(strings.TrimLeft(w.Text, "-"), "=")
+		switch {
+		case !strings.HasPrefix(w.Text, "-") || !has("eval execute e", name):
+		case attached:
+			texts = append(texts, Word{Text: value, Span: w.Span})
+		case i+2 < len(c.Words):
+			texts = append(texts, c.Words[i+2])
+		}
+	}
+	for _, w := range texts {
 		for _, call := range quotedCalls(w.Text, "(shell-command ", "(shell-command-to-string ", "(async-shell-command ", "(start-process-shell-command ", "(compile ") {
 			r.commandValue(st.clone(), Word{Text: call, Span: w.Span}, c, false, at)
 		}
 		for _, path := range quotedCalls(w.Text, "(delete-directory ") {
-			at.origin = origin(c, true)
-			r.run(st.clone(), simple{words: []Word{{Text: "rm"}, {Text: "-r"}, {Text: path, Span: w.Span}}, span: w.Span}, at)
+			r.removes(st, path, c, at)
 		}
 		for _, path := range quotedCalls(w.Text, "(delete-file ") {
 			at.origin = origin(c, true)

@@ -105,6 +105,30 @@ restic --password-command 'rm -rf build' x
 bash --rcfile <(echo rm -rf build) -i
 BASH_ENV=<(echo rm -rf build) bash x.sh
 $SHELL -c 'rm -rf build'
+expect -c 'send "rm -rf build\r"'
+git clone 'ext::sh -c rm% -rf% build' x
+awk 'BEGIN { c = "rm"; c = c " -rf build"; system(c) }'
+gawk 'BEGIN { system("rm " "-rf build") }'
+emacs -Q --batch -eval '(shell-command "rm -rf build")'
+vim -c 'call delete("build","rf")'
+ipython -c '!rm -rf build'
+tclsh <<< 'exec rm -rf build'
+elixir -e 'File.rm_rf!("build")'
+groovy -e '"rm -rf build".execute()'
+ghc -e 'System.Process.callCommand "rm -rf build"'
+guile -c '(system "rm -rf build")'
+nmap --script=<(echo 'os.execute("rm -rf build")') h
+apt-get -o APT::Update::Pre-Invoke::='rm -rf build' update
+GIT_EXTERNAL_DIFF='rm -rf build' git diff
+PS4='$(rm -rf build)' bash -xc ls
+scp -S 'rm -rf build' a h:
+sort --compress-program='rm -rf build' f
+concurrently 'rm -rf build' ls
+ip netns exec ns rm -rf build
+vagrant ssh web -- rm -rf build
+script -q /dev/null rm -rf build
+fish --command='rm -rf build'
+powershell -Command "bash -c 'rm -rf build'"
 `)) {
 		command = strings.TrimSpace(command)
 		if !runs(t, command, "rm -rf build") {
