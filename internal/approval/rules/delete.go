@@ -58,7 +58,7 @@ func deleteRows() []Row {
 		{
 			ID: "delete.bulk", Key: "bulk delete", Family: "delete", Remember: RememberAll, Smart: true,
 			Matches:  "find -delete, deleters that find, fd, xargs, parallel or a loop over a list run, and programs that delete what they find",
-			Programs: append(removing(), bulkPrograms()...), Match: deleteBulk,
+			Programs: append(removing(), bulkPrograms...), Match: deleteBulk,
 			Examples: []string{"find . -name '*.pyc' -delete", "git ls-files -o | xargs rm", "find . -type f -exec rm {} +",
 				"find . -name x -exec sh -c 'rm \"$1\"' _ {} \\;", "fd -e log -X rm", "fd -e log -x rm", "ls | parallel rm",
 				`ls | while read f; do rm "$f"; done`,

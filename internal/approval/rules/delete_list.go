@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
@@ -116,15 +115,14 @@ var bulks = sync.OnceValue(func() map[string][]*compiled {
 	})
 })
 
-func bulkPrograms() []string {
-	return strings.Fields("fdupes jdupes rdfind tmpwatch tmpreaper stmpclean systemd-tmpfiles bleachbit journalctl trash-empty gio")
-}
+var bulkPrograms = []string{"fdupes", "jdupes", "rdfind", "tmpwatch", "tmpreaper", "stmpclean", "systemd-tmpfiles", "bleachbit", "journalctl",
+	"trash-empty", "gio"}
 
 // fanners hand what a list names to the command that they run.
 var fanners = []string{"find", "gfind", "xargs", "parallel", "fd", "fdfind"}
 
 func deleteBulk(a *Act) []Hit {
-	if slices.Contains(bulkPrograms(), a.Program) {
+	if slices.Contains(bulkPrograms, a.Program) {
 		if !a.does(bulks()) {
 			return nil
 		}
@@ -145,7 +143,7 @@ func deleteBulk(a *Act) []Hit {
 }
 
 // listers print names of files.
-var listers = strings.Fields("find gfind fd fdfind ls locate git grep egrep rg ag comm")
+var listers = []string{"find", "gfind", "fd", "fdfind", "ls", "locate", "git", "grep", "egrep", "rg", "ag", "comm"}
 
 // inLoop tells whether a deleter gets names that a loop reads from a list.
 func (a *Act) inLoop(words []analysis.Word) bool {

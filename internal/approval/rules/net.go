@@ -80,10 +80,10 @@ func netRows() []Row {
 }
 
 // shells are programs that read commands.
-var shells = strings.Fields("sh bash dash zsh ksh ash mksh rbash fish csh tcsh busybox cmd powershell pwsh")
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh", "busybox", "cmd", "powershell", "pwsh"}
 
 // rawSockets connect standard input and output with a socket.
-var rawSockets = strings.Fields("nc ncat netcat telnet openssl socat")
+var rawSockets = []string{"nc", "ncat", "netcat", "telnet", "openssl", "socat"}
 
 func netShell() Row {
 	return Row{
@@ -133,10 +133,10 @@ func wiresShell(a *Act) []Hit {
 }
 
 // interpreting are other programs that a socket's text may run in.
-var interpreting = strings.Fields("python perl ruby php node lua")
+var interpreting = []string{"python", "perl", "ruby", "php", "node", "lua"}
 
 // servers hand a program to whoever connects.
-var servers = strings.Fields("ttyd gotty shellinaboxd telnetd tcpserver websocketd systemd-socket-activate")
+var servers = []string{"ttyd", "gotty", "shellinaboxd", "telnetd", "tcpserver", "websocketd", "systemd-socket-activate"}
 
 // socketOpened tells whether a redirect opens a socket for both directions.
 func (a *Act) socketOpened() bool {

@@ -57,9 +57,12 @@ func secretRows() []Row {
 }
 
 // readers print, copy or pack what their operands name.
-var readers = strings.Fields("cat tac nl head tail less more most bat batcat view strings xxd od hexdump hd base64 base32 basenc gbase64 grep egrep fgrep rg ag awk gawk mawk " +
-	"sed cut sort uniq paste fold rev fmt pr column jq yq dd cp mv scp rsync install tar gtar bsdtar zip 7z 7za rar gzip zstd xz bzip2 curl wget pv split iconv diff cmp comm " +
-	"xclip pbcopy wl-copy xsel openssl ssh-keygen uuencode zcat tee gpg cpio ditto ln printf echo read mapfile readarray vimdiff csplit join")
+var readers = []string{"cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "view", "strings", "xxd", "od", "hexdump", "hd",
+	"base64", "base32", "basenc", "gbase64", "grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed", "cut", "sort", "uniq", "paste",
+	"fold", "rev", "fmt", "pr", "column", "jq", "yq", "dd", "cp", "mv", "scp", "rsync", "install", "tar", "gtar", "bsdtar", "zip", "7z", "7za", "rar",
+	"gzip", "zstd", "xz", "bzip2", "curl", "wget", "pv", "split", "iconv", "diff", "cmp", "comm", "xclip", "pbcopy", "wl-copy", "xsel", "openssl",
+	"ssh-keygen", "uuencode", "zcat", "tee", "gpg", "cpio", "ditto", "ln", "printf", "echo", "read", "mapfile", "readarray", "vimdiff", "csplit",
+	"join"}
 
 // keepers are programs that print what a store of secrets keeps.
 var keepers = sync.OnceValue(func() map[string][]*compiled {
@@ -108,10 +111,11 @@ func secretPrograms() []string {
 }
 
 // movers put files elsewhere: a key that a name alone tells is moved about with its project.
-var movers = strings.Fields("cp mv ln install rsync tar gtar bsdtar zip 7z ditto diff cmp")
+var movers = []string{"cp", "mv", "ln", "install", "rsync", "tar", "gtar", "bsdtar", "zip", "7z", "ditto", "diff", "cmp"}
 
 // takers read a secret from standard input to use it as one.
-var takers = strings.Fields("ssh-add gpg docker podman gh glab ssh-keygen openssl wc kubectl mysql psql helm pass vault sudo")
+var takers = []string{"ssh-add", "gpg", "docker", "podman", "gh", "glab", "ssh-keygen", "openssl", "wc", "kubectl", "mysql", "psql", "helm", "pass",
+	"vault", "sudo"}
 
 // secretPlace tells whether what a place holds is itself a secret, and not only the neighbour of one.
 func secretPlace(t analysis.Target) bool {
@@ -129,8 +133,9 @@ func secretPlace(t analysis.Target) bool {
 }
 
 // innerSecrets are names of files in a workspace that hold what nobody else is to have, though their owner's tools read them all day.
-var innerSecrets = strings.Fields("credentials.json client_secret.json secrets.yml secrets.yaml secrets.json .npmrc .pypirc .netrc .htpasswd terraform.tfstate " +
-	"terraform.tfvars wp-config.php .bash_history .zsh_history .pgpass credentials service-account.json serviceaccount.json")
+var innerSecrets = []string{"credentials.json", "client_secret.json", "secrets.yml", "secrets.yaml", "secrets.json", ".npmrc", ".pypirc", ".netrc",
+	".htpasswd", "terraform.tfstate", "terraform.tfvars", "wp-config.php", ".bash_history", ".zsh_history", ".pgpass", "credentials",
+	"service-account.json", "serviceaccount.json"}
 
 // privatePlace is secretPlace for what leaves the machine.
 func privatePlace(t analysis.Target) bool {
@@ -230,7 +235,8 @@ func (a *Act) seeks() bool {
 }
 
 // telling are names of secrets.
-var telling = strings.Fields("id_rsa id_dsa id_ecdsa id_ed25519 .netrc .pgpass .git-credentials .htpasswd .key private privkey .ssh/id_ .aws/cred .kdbx")
+var telling = []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass", ".git-credentials", ".htpasswd", ".key", "private",
+	"privkey", ".ssh/id_", ".aws/cred", ".kdbx"}
 
 // opensStore tells whether a program prints what a store of secrets keeps.
 func (a *Act) opensStore() bool {

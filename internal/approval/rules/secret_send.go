@@ -9,8 +9,9 @@ import (
 )
 
 // sinks are programs that hand what they are given to the network.
-var sinks = strings.Fields("curl wget nc ncat netcat socat telnet openssl scp sftp rsync ssh mail mailx mutt sendmail msmtp swaks aws gsutil gcloud az s3cmd mc rclone b2 gh gist " +
-	"http https xh dig nslookup host drill ping tftp ftp lftp croc wormhole ffsend transfer pastebinit nmap busybox kcat")
+var sinks = []string{"curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "openssl", "scp", "sftp", "rsync", "ssh", "mail", "mailx", "mutt",
+	"sendmail", "msmtp", "swaks", "aws", "gsutil", "gcloud", "az", "s3cmd", "mc", "rclone", "b2", "gh", "gist", "http", "https", "xh", "dig",
+	"nslookup", "host", "drill", "ping", "tftp", "ftp", "lftp", "croc", "wormhole", "ffsend", "transfer", "pastebinit", "nmap", "busybox", "kcat"}
 
 // spied is how many commands upstream of a sink are looked at.
 const spied = 64
@@ -34,7 +35,8 @@ func sendsSecret(a *Act) []Hit {
 }
 
 // stdinSinks send their standard input.
-var stdinSinks = strings.Fields("nc ncat netcat socat telnet openssl ssh mail mailx mutt sendmail msmtp gist pastebinit kcat busybox transfer")
+var stdinSinks = []string{"nc", "ncat", "netcat", "socat", "telnet", "openssl", "ssh", "mail", "mailx", "mutt", "sendmail", "msmtp", "gist",
+	"pastebinit", "kcat", "busybox", "transfer"}
 
 // takesStdin tells whether a sink was told to send its standard input.
 func (a *Act) takesStdin() bool {
