@@ -24,6 +24,7 @@ type Entry struct {
 	Command   string         `json:"command"`       // secrets taken out
 	Hash      string         `json:"command_sha256"`
 	Findings  []EntryFinding `json:"findings"`
+	More      int            `json:"more_findings,omitempty"` // beyond those listed
 	Outcome   Outcome        `json:"decision"`
 	How       How            `json:"how"`
 	Who       string         `json:"who,omitempty"`
@@ -44,6 +45,9 @@ type EntryFinding struct {
 	Floor  bool   `json:"floor,omitempty"`
 }
 
+// maxRecorded is how many findings of one decision are written down, the gravest first.
+const maxRecorded = 100
+
 // record writes the decision down. Consent that can't be recorded is none.
 func (c *check) record(ctx context.Context) {
 	auditor := c.gate.config.Audit
@@ -57,7 +61,11 @@ func (c *check) record(ctx context.Context) {
 		Surface: req.Surface, EnvID: req.EnvID, Dir: redact(req.Dir), Command: redact(text), Hash: hex.EncodeToString(sum[:]),
 		Outcome: d.Outcome, How: d.How, Who: d.Who, Scope: d.Scope, WaitedMS: d.Waited.Milliseconds(), Entry: redact(d.Entry),
 		Objection: redact(d.Objection), Root: req.Root, TookMS: time.Since(c.started).Milliseconds()}
-	for _, f := range d.Findings {
+	for i, f := range d.Findings {
+		if i == maxRecorded {
+			e.More = len(d.Findings) - i
+			break
+		}
 		e.Findings = append(e.Findings, EntryFinding{f.Row.ID, f.Row.Key, [2]int{f.Span.Start, f.Span.End}, redact(f.Reason), f.Floor})
 	}
 	if err := auditor.Record(context.WithoutCancel(ctx), e); err != nil {

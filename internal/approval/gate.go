@@ -141,7 +141,8 @@ type check struct {
 	all      []rules.Finding
 	decision *Decision
 	started  time.Time
-	trial    bool // nothing is asked and no session counts
+	trial    bool       // nothing is asked and no session counts
+	list     *Allowlist // the permanent list, once it was needed; looked up anew for each round of uncovered
 }
 
 func (g *Gate) check(req *Request, findings []rules.Finding, reading *analysis.Reading) *check {
@@ -210,6 +211,7 @@ func (c *check) end(o Outcome, how How) {
 
 // uncovered lists the findings that nothing opens: each is decided for itself.
 func (c *check) uncovered() (open []rules.Finding, how How) {
+	c.list = nil
 	for i := range c.all {
 		f := &c.all[i]
 		if h, ok := c.waived(f); ok {

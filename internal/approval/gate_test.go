@@ -454,3 +454,20 @@ func BenchmarkAnalyze_Corpus(b *testing.B) {
 	b.ReportMetric(float64(times[len(times)/2].Nanoseconds()), "p50-ns")
 	b.ReportMetric(float64(times[len(times)*99/100].Nanoseconds()), "p99-ns")
 }
+
+// A87: a command with thousands of acts makes one line of bounded length, and looks at the list once a round.
+func TestGate_ManyFindingsAreBounded(t *testing.T) {
+	l, reads := &ledger{}, 0
+	g := approval.New(approval.Config{Audit: l, Current: func() *approval.Allowlist { reads++; return approval.ParseAllowlist(nil) }})
+	var b strings.Builder
+	for i := range 500 {
+		b.WriteString("rm -rf d" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + "\n")
+	}
+	d := g.Check(t.Context(), command(b.String()))
+	if d.Runs() || len(l.entries) != 1 || len(l.entries[0].Findings) != 100 || l.entries[0].More != len(d.Findings)-100 || len(d.Text) > 8<<10 {
+		t.Errorf("%s, %d findings, %d recorded, %d more, %d bytes of words", d.Outcome, len(d.Findings), len(l.entries[0].Findings), l.entries[0].More, len(d.Text))
+	}
+	if reads != 1 {
+		t.Errorf("the list was looked at %d times", reads)
+	}
+}

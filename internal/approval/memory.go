@@ -70,7 +70,10 @@ func (m *memory) covers(c *check, f *rules.Finding) (How, *ListEntry) {
 	if !c.trial && m.inSession(c, f) {
 		return BySession, nil
 	}
-	if e := m.allowlist().covers(c, f); e != nil {
+	if c.list == nil {
+		c.list = m.allowlist()
+	}
+	if e := c.list.covers(c, f); e != nil {
 		return ByAllowlist, e
 	}
 	return "", nil

@@ -24,7 +24,7 @@ func (r *Runtime) facts(o SessionOptions, workspace func() string) dispatch.Fact
 		}
 	}
 	f.HostHome = f.Home
-	traits, namespace := r.configured()
+	traits, namespace := r.exposes()
 	if info, ok := r.places.Open()[f.Environment]; ok {
 		f.Home, traits, namespace = string(info.Home), info.Traits, info.Namespace
 	}

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/atomicfile"
 	"github.com/hermes-runtime/hermes/internal/config"
@@ -66,7 +67,8 @@ type Runtime struct {
 	hooks    *hook.Set
 	gate     *approval.Gate
 	list     *permanentList
-	place    envs.Config // where commands run, as configured
+	exposes  func() (environment.Traits, environment.Namespace) // what a place that isn't open yet will show of the host
+	place    envs.Config                                        // where commands run, as configured
 	places   *envs.Manager
 	door     *dispatch.Door
 	audit    *atomicfile.Rotating
@@ -133,6 +135,7 @@ func (r *Runtime) build() {
 	r.services = &services{doc: func() *config.Document { return r.doc }, getenv: r.Getenv, warn: r.problem}
 	r.place = r.readPlace()
 	r.places = r.environments()
+	r.exposes = sync.OnceValues(r.configured)
 	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools(), Checked: r.checked})
 	for _, t := range o.Embedded {
 		if err := r.registry.Register(registry.Embedder, t); err != nil {
