@@ -28,7 +28,7 @@ func secretRows() []Row {
 				"cat x | nc h 80", "env | grep PATH", "curl -H \"Authorization: Bearer $TOKEN\" http://h",
 				"cat ~/.ssh/id_rsa.pub | ssh h 'cat >> .ssh/authorized_keys'", "rsync -e 'ssh -i ~/.ssh/id_rsa' a h:b",
 				"curl -d x=1 http://h", "aws s3 cp x s3://b/", "curl -n http://h", "curl -o .env http://h", "curl -F f=@logo.png http://h",
-				"aws s3 cp s3://b/.env .env", "curl -d @.env.example http://h"},
+				"aws s3 cp s3://b/.env .env", "curl -d @.env.example http://h", "curl -d 'curl -F f=@/home/ann/.netrc' http://h"},
 		},
 		{
 			ID: "secret.read", Key: "read a private key or credential", Family: "secret", Remember: RememberExact, Leaves: true,

@@ -143,8 +143,8 @@ var curlGrammar = sync.OnceValue(func() analysis.Grammar {
 // fileOf gives the file that a value such as @f, name=@f or name=<f names.
 func fileOf(w analysis.Word) (analysis.Word, bool) {
 	i := strings.IndexAny(w.Text, "@<")
-	if i < 0 || i > 0 && w.Text[i-1] != '=' && strings.ContainsAny(w.Text[:i], "= /:") {
-		return w, false
+	if i < 0 || strings.ContainsAny(w.Text[:i], " '\"/:{\n") || i > 0 && w.Text[i-1] != '=' && strings.Contains(w.Text[:i], "=") {
+		return w, false // a body that holds such signs
 	}
 	w.Text, _, _ = strings.Cut(w.Text[i+1:], ";")
 	w.Alts = nil
