@@ -141,16 +141,7 @@ func readVars(r *reader, st *state, c *Command) {
 	}
 	lines := strings.Split(strings.TrimSuffix(input, "\n"), "\n")
 	if c.Program == "mapfile" || c.Program == "readarray" {
-		for _, w := range args.Operands {
-			v := variable{vals: []string{markUnknown}, from: c.Stdin.From}
-			if known && len(lines) <= MaxLoopItems {
-				v = variable{arr: true}
-				for _, l := range lines {
-					v.list = append(v.list, Word{Text: l, Span: w.Span})
-				}
-			}
-			st.set(w.Text, v)
-		}
+		mapLines(st, args.Operands, lines, known)
 		return
 	}
 	if r.loops == 0 {
@@ -188,6 +179,20 @@ func readVars(r *reader, st *state, c *Command) {
 			v.vals = []string{markUnknown}
 		}
 		st.set(name, v)
+	}
+}
+
+// mapLines sets the array that mapfile reads lines into.
+func mapLines(st *state, names []Word, lines []string, known bool) {
+	for _, w := range names {
+		v := variable{vals: []string{markUnknown}}
+		if known && len(lines) <= MaxLoopItems {
+			v = variable{arr: true}
+			for _, l := range lines {
+				v.list = append(v.list, Word{Text: l, Span: w.Span})
+			}
+		}
+		st.set(w.Text, v)
 	}
 }
 

@@ -136,11 +136,22 @@ loop:
 			return p
 		}
 	}
-	if len(p.words) > 0 {
-		return p
+	if len(p.words) == 0 {
+		p.operand(words, lang, leftover{verb, option, stdin})
 	}
+	return p
+}
+
+// leftover is what an interpreter's options leave open: a verb that wasn't given, a -c whose text comes later, a wish for standard input.
+type leftover struct {
+	verb          string
+	option, stdin bool
+}
+
+// operand finds the program text among the words behind the options.
+func (p *program) operand(words []Word, lang interpreter, left leftover) {
 	switch {
-	case verb != "" && lang.verb == "eval" && len(words) > 0 && words[0].Is("run"): // deno run FILE
+	case left.verb != "" && lang.verb == "eval" && len(words) > 0 && words[0].Is("run"): // deno run FILE
 		words = words[1:]
 		for len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
 			words = words[1:]
@@ -148,18 +159,17 @@ loop:
 		if len(words) > 0 && !words[0].Is("-") {
 			p.words, p.kind, words = words[:1], fromFile, words[1:]
 		}
-	case option && len(words) > 0:
+	case left.option && len(words) > 0:
 		p.words, p.kind, words = words[:1], fromOption, words[1:]
 		if len(words) > 0 && lang.shell {
 			p.name, words = words[0].Text, words[1:]
 		}
-	case option, lang.options && len(words) > 0, verb == "runner":
+	case left.option, lang.options && len(words) > 0, left.verb == "runner":
 		p.quiet = true
-	case len(words) > 0 && !stdin && !oneOf(words[0], "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+	case len(words) > 0 && !left.stdin && !oneOf(words[0], "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
 		p.words, p.kind, words = words[:1], fromFile, words[1:]
 	}
 	p.args = words
-	return p
 }
 
 // langFlag is one option word of an interpreter.

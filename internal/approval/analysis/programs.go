@@ -32,3 +32,94 @@ var carrierSet = sync.OnceValue(func() map[string]bool {
 	}
 	return set
 })
+
+// programs lists the programs that a command word can be. A word that isn't known is one without a name, and a note.
+func (r *reader) programs(word string, c simple, st *state) []string {
+	base := word
+	if i := strings.LastIndexByte(word, '/'); i >= 0 {
+		base = word[i+1:]
+	}
+	if Literal(base) {
+		if len(r.renamed) > 0 {
+			if name, ok := r.renamed[Join(st.dirs[0], word)]; ok && base != word {
+				return []string{name}
+			}
+			if name, ok := r.renamed[word]; ok {
+				return []string{name}
+			}
+		}
+		return []string{programName(base)}
+	}
+	for strings.Contains(base, markStar+markStar) {
+		base = strings.ReplaceAll(base, markStar+markStar, markStar)
+	}
+	if len(base) > maxName {
+		base = markUnknown
+	}
+	if !Known(base) {
+		return r.unknownProgram(word, base, c)
+	}
+	var names []string
+	for _, name := range carriers() {
+		if MatchesName(base, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range r.in.Programs {
+		if !carrierSet()[name] && MatchesName(base, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	return names
+}
+
+// unknownProgram notes a command word that is only known in part, unless it can be no program that matters.
+func (r *reader) unknownProgram(word, base string, c simple) []string {
+	matches := func(name string) bool { return MatchesName(base, name) }
+	if scriptName(base) || !slices.ContainsFunc(carriers(), matches) && !slices.ContainsFunc(r.in.Programs, matches) {
+		return []string{""}
+	}
+	if n := len(r.out.Notes); n == 0 || r.out.Notes[n-1].Kind != NoteDynamic || r.out.Notes[n-1].Span != c.span {
+		r.out.Notes = append(r.out.Notes, Note{NoteDynamic, c.span, "the program " + Show(word) + " is only known when the command runs",
+			len(r.out.Commands)})
+	}
+	if name, _ := Emptied(base); Literal(name) && r.known(programName(name)) { // the most likely reading of r${x}m
+		return []string{programName(name)}
+	}
+	return []string{""}
+}
+
+// maxName is the longest a pattern of a program's name is compared; no system has longer names of files.
+const maxName = 512
+
+// scriptName tells whether a name that is only known in part ends as scripts do, and programs with a row don't.
+func scriptName(base string) bool {
+	for _, end := range [...]string{".sh", ".bash", ".py", ".pl", ".rb", ".js", ".ts", ".mjs", ".php"} {
+		if strings.HasSuffix(base, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// versioned are programs whose names often carry a version: python3.12, bash-5.2.
+var versioned = []string{"python", "pypy", "ruby", "perl", "php", "node", "bash", "lua"}
+
+// programName takes version and extension off a program's name.
+func programName(base string) string {
+	if n := len(base); n > 4 && (base[n-4:] == ".exe" || base[n-4:] == ".EXE") {
+		base = base[:n-4]
+	}
+	if n := len(base); n == 0 || base[n-1] < '0' || base[n-1] > '9' {
+		return base
+	}
+	for _, v := range versioned {
+		if rest, ok := strings.CutPrefix(base, v); ok && strings.Trim(rest, "0123456789.-") == "" {
+			return v
+		}
+	}
+	return base
+}
