@@ -20,6 +20,8 @@ type exit struct {
 	code   int
 	signal syscall.Signal // 0 = none
 	err    error
+	cpu    time.Duration // of the process and those that it has waited for
+	peak   int64         // memory, in KiB
 }
 
 // await waits for the end of p and takes its status.
@@ -28,11 +30,20 @@ func await(p *os.Process) exit {
 	if err != nil {
 		return exit{code: -1, err: err}
 	}
-	w := s.Sys().(syscall.WaitStatus)
+	u, _ := s.SysUsage().(*syscall.Rusage)
+	return exitOf(s.Sys().(syscall.WaitStatus), u)
+}
+
+func exitOf(w syscall.WaitStatus, u *syscall.Rusage) exit {
+	x := exit{code: w.ExitStatus()}
 	if w.Signaled() {
-		return exit{code: 128 + int(w.Signal()), signal: w.Signal()}
+		x.code, x.signal = 128+int(w.Signal()), w.Signal()
 	}
-	return exit{code: w.ExitStatus()}
+	if u != nil {
+		x.cpu = time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		x.peak = int64(u.Maxrss) //nolint:unconvert // its type differs between systems
+	}
+	return x
 }
 
 // follow sees a started command to its end.

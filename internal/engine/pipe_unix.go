@@ -24,6 +24,9 @@ type pump struct {
 	w    io.Writer
 	last atomic.Int64  // when something came last, in ns since the epoch
 	done chan struct{} // closed when reading has ended; nil before start
+
+	shared bool // the file is somebody else's too, and closed by them
+	idle   bool // may be silent for days: no buffer waits with it
 }
 
 // newPump makes the pipe and gives the end that is written to.
@@ -41,7 +44,43 @@ func (p *pump) start() {
 	}
 	p.done = make(chan struct{})
 	p.last.Store(time.Now().UnixNano())
+	if p.idle {
+		go p.trickle()
+		return
+	}
 	go p.copy()
+}
+
+// trickle is copy for a pipe that is mostly silent: a buffer is taken once there is something to read.
+func (p *pump) trickle() {
+	defer close(p.done)
+	raw, err := p.r.SyscallConn()
+	if err != nil {
+		return
+	}
+	for {
+		n := 0
+		err := raw.Read(func(fd uintptr) bool {
+			b := buffers.Get().(*[]byte)
+			defer buffers.Put(b)
+			var rerr error
+			if n, rerr = readOnce(int(fd), *b); rerr == unix.EAGAIN {
+				return false
+			}
+			if n > 0 {
+				p.last.Store(time.Now().UnixNano())
+				if p.w != nil {
+					if _, werr := p.w.Write((*b)[:n]); werr != nil {
+						p.w = nil
+					}
+				}
+			}
+			return true
+		})
+		if err != nil || n <= 0 {
+			return
+		}
+	}
 }
 
 func (p *pump) copy() {
@@ -113,10 +152,15 @@ func (p *pump) collected() *collector {
 
 // readNow reads what is there without waiting; 0 and less mean that nothing is.
 func readNow(fd int, b []byte) int {
+	n, _ := readOnce(fd, b)
+	return n
+}
+
+func readOnce(fd int, b []byte) (int, error) {
 	for {
 		n, err := unix.Read(fd, b)
 		if err != unix.EINTR {
-			return n
+			return n, err
 		}
 	}
 }
@@ -126,7 +170,9 @@ func (p *pump) close() {
 		return
 	}
 	p.stop()
-	p.r.Close()
+	if !p.shared {
+		p.r.Close()
+	}
 }
 
 // ended gives the channel that closes with the reading; nil pumps have ended.

@@ -213,7 +213,7 @@ type run struct {
 	group   *group.Group
 	askpass *askpass
 
-	proc   *os.Process
+	pid    int
 	child  []*os.File // ends that the child gets; closed here after the start
 	out    *pump
 	err    *pump
@@ -221,6 +221,11 @@ type run struct {
 	stdin  *feeder
 	feeds  []*feeder // small texts for descriptors: script, login
 	exited chan exit
+
+	job    *Starting // nil = a command that is followed to its end
+	input2 *os.File  // of a job: write end of its input, or its terminal
+	gate   *os.File  // of a job: closed or written to, it lets the command end or begin
+	said   string    // why it could not run
 }
 
 // prepare finds out everything that can be wrong before something is made. A result means that nothing is to be started.
@@ -274,6 +279,9 @@ func (r *run) invalid() string {
 
 // say tells the reader of the command's output why it could not run.
 func (r *run) say(text string) {
+	if r.said = text; r.job != nil {
+		return // whoever starts it is told
+	}
 	w := r.c.Stderr
 	if w == nil {
 		w = r.c.Output
@@ -304,8 +312,13 @@ func (r *run) environ() error {
 	}
 	vars["PWD"] = r.place.dir
 	vars[groupVariable] = r.group.Mark(os.Getenv(groupVariable))
+	if r.job != nil && r.job.Terminal != nil {
+		vars["TERM"] = "xterm-256color"
+		delete(vars, "LINES")
+		delete(vars, "COLUMNS")
+	}
 	r.env = entries(vars)
-	r.carry = r.c.State != nil && len(r.c.Argv) == 0
+	r.carry = r.c.State != nil && len(r.c.Argv) == 0 && r.job == nil
 	r.varied = r.carry && r.c.Environ == nil
 	return nil
 }
@@ -320,6 +333,11 @@ func (r *run) release() {
 	}
 	for _, f := range append(slices.Clone(r.feeds), r.stdin) {
 		f.close()
+	}
+	for _, f := range []*os.File{r.gate, r.input2} {
+		if f != nil {
+			_ = f.Close()
+		}
 	}
 	r.askpass.close()
 	r.e.keep(r.group)

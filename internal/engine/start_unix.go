@@ -38,14 +38,18 @@ func cause(err error) error {
 // program makes the pipes and the argument list.
 func (r *run) program() error {
 	files := []*os.File{nil, nil, nil}
-	if err := r.input(files); err != nil {
-		return notStarted("make a pipe for the input", err)
-	}
-	if err := r.outputs(files); err != nil {
-		return notStarted("make a pipe for the output", err)
+	if err := r.channels(files); err != nil {
+		return err
 	}
 	posix := slices.ContainsFunc(r.env, func(e string) bool { return strings.HasPrefix(e, "POSIXLY_CORRECT=") })
 	w := wrapping{bash: r.e.bash, posix: posix, carry: r.carry, limits: r.limits()}
+	if r.job != nil {
+		gate, err := r.gated(&files)
+		if err != nil {
+			return notStarted("make a pipe for the start", err)
+		}
+		w.limits = gate + w.limits // nothing is done before the go
+	}
 	if r.carry { // descriptor 3: the texts of wrap.go count on it
 		p, in, err := newPump(&collector{most: maxDump})
 		if err != nil {
@@ -111,6 +115,27 @@ func duplicate(x environment.Extra) (*os.File, error) {
 	return os.NewFile(uintptr(fd), x.Name), nil
 }
 
+// channels gives the child its input and outputs.
+func (r *run) channels(files []*os.File) error {
+	if r.job != nil && r.job.Terminal != nil {
+		if err := r.console(files); err != nil {
+			return notStarted("give the command a terminal", err)
+		}
+		return nil
+	}
+	input := r.input
+	if r.job != nil && r.job.KeepStdin {
+		input = r.keptInput
+	}
+	if err := input(files); err != nil {
+		return notStarted("make a pipe for the input", err)
+	}
+	if err := r.outputs(files); err != nil {
+		return notStarted("make a pipe for the output", err)
+	}
+	return nil
+}
+
 // input gives the child its standard input.
 func (r *run) input(files []*os.File) error {
 	switch in := r.c.Stdin.(type) {
@@ -135,6 +160,7 @@ func (r *run) outputs(files []*os.File) error {
 	if err != nil {
 		return err
 	}
+	p.idle = r.job != nil
 	r.out, files[1], files[2] = p, in, in
 	r.child = append(r.child, in)
 	if r.c.Stderr == nil {
@@ -167,18 +193,19 @@ func (r *run) start() error {
 		path = p
 	}
 	r.e.guard.Add(r.group.Record())
-	attr := &os.ProcAttr{Dir: r.place.dir, Env: r.env, Files: r.files, Sys: r.group.Attr()}
+	attr := &os.ProcAttr{Dir: r.place.dir, Env: r.env, Files: r.files, Sys: r.attr()}
 	proc, err := os.StartProcess(path, r.argv, attr)
 	if err != nil && !isProgramError(err) && r.group.WithoutCgroup() { // it was refused after all: the marker remains
-		attr.Sys = r.group.Attr()
+		attr.Sys = r.attr()
 		proc, err = os.StartProcess(path, r.argv, attr)
 	}
 	if err != nil {
 		r.e.guard.Remove(r.group.ID())
 		return err
 	}
-	r.proc = proc
-	r.group.Started(proc.Pid)
+	pid := proc.Pid // who waits for the process lets go of it
+	r.pid = pid
+	r.group.Started(pid)
 	r.e.guard.Add(r.group.Record())
 	for _, f := range r.child {
 		f.Close()
@@ -192,11 +219,24 @@ func (r *run) start() error {
 		f.start()
 	}
 	r.exited = make(chan exit, 1)
-	go func() { r.exited <- await(proc) }()
+	if r.job != nil {
+		go func() { r.exited <- awaitIdle(proc) }()
+	} else {
+		go func() { r.exited <- await(proc) }()
+	}
 	if r.c.OnStart != nil {
-		r.c.OnStart(proc.Pid)
+		r.c.OnStart(pid)
 	}
 	return nil
+}
+
+// attr has the command born in its group, and on its terminal if it has one.
+func (r *run) attr() *syscall.SysProcAttr {
+	a := r.group.Attr()
+	if r.job != nil && r.job.Terminal != nil {
+		a.Setctty, a.Ctty = true, 0
+	}
+	return a
 }
 
 // isProgramError tells errors about the program from errors about the way it is started.
