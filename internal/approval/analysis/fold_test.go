@@ -50,6 +50,11 @@ a[0]=1 rm -rf build
 ! ! rm -rf build
 ((rm -rf build) ; ls)
 hash -p /bin/rm x; x -rf build
+declare -n n=c; c=rm; $n -rf build
+c=(x rm); ${c[-1]} -rf build
+i=1; c=(x rm); ${c[i]} -rf build
+declare -A m=([k]=rm); ${m[k]} -rf build
+declare -A m; m[k]=rm; ${m[k]} -rf build
 `)) {
 		command = strings.TrimSpace(command)
 		got := argvs(read(t, command))

@@ -113,13 +113,15 @@ func (r *reader) parameter(st *state, name string) []string {
 }
 
 func (r *reader) element(st *state, p *syntax.ParamExp, name string) []string {
-	v, ok := st.vars[name]
-	w, isWord := p.Index.(*syntax.Word)
-	if !ok || !v.arr || !isWord {
+	v, ok := r.lookup(st, name)
+	if ok && v.keys != nil {
+		if w, found := v.keys[indexText(p.Index)]; found {
+			return w.Values()
+		}
 		return []string{markUnknown}
 	}
-	n, err := strconv.Atoi(w.Lit())
-	if err != nil {
+	n, known := r.index(st, p.Index)
+	if !ok || !v.arr || !known {
 		return []string{markUnknown}
 	}
 	if n < 0 {
@@ -129,6 +131,35 @@ func (r *reader) element(st *state, p *syntax.ParamExp, name string) []string {
 		return []string{""}
 	}
 	return v.list[n].Values()
+}
+
+// index evaluates the index of an array: a number, or a variable that holds one.
+func (r *reader) index(st *state, x syntax.ArithmExpr) (int, bool) {
+	if n, ok := number(x); ok {
+		return n, true
+	}
+	w, ok := x.(*syntax.Word)
+	if !ok || len(w.Parts) != 1 {
+		return 0, false
+	}
+	name := w.Lit()
+	if p, isParam := w.Parts[0].(*syntax.ParamExp); isParam && p.Param != nil {
+		name = p.Param.Value
+	}
+	v, known := r.lookup(st, name)
+	if !known || len(v.vals) != 1 || !syntax.ValidName(name) {
+		return 0, false
+	}
+	n, err := strconv.Atoi(v.vals[0])
+	return n, err == nil
+}
+
+// indexText is the key of an associative array.
+func indexText(x syntax.ArithmExpr) string {
+	if w, ok := x.(*syntax.Word); ok {
+		return staticText(w.Parts)
+	}
+	return ""
 }
 
 func (r *reader) indirect(st *state, names []string) []string {

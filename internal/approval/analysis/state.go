@@ -13,7 +13,9 @@ type variable struct {
 	vals []string
 	list []Word // an array's elements, when array
 	arr  bool
-	from Flow // commands whose output it holds
+	keys map[string]Word // an associative array's, by key
+	ref  string          // the variable that a name reference stands for
+	from Flow            // commands whose output it holds
 }
 
 // state is what a shell knows at one point of the text. A subshell and a branch work on a clone.
@@ -136,7 +138,14 @@ func (st *state) settle() {
 // lookup returns what a variable holds. ok is false when nothing is known of it.
 func (r *reader) lookup(st *state, name string) (variable, bool) {
 	if v, ok := st.vars[name]; ok {
-		return v, true
+		if v.ref != "" && v.ref != name {
+			name = v.ref
+			if v, ok = st.vars[name]; ok {
+				return v, true
+			}
+		} else {
+			return v, true
+		}
 	}
 	text, ok := "", true
 	switch name {

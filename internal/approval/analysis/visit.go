@@ -10,6 +10,7 @@ import (
 // declare handles declare, local, export, readonly and typeset.
 func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
 	var change func(string) string
+	refers := false
 	for _, a := range c.Args {
 		if a.Name == nil {
 			switch w := r.value(st, a.Value, at); w.Text { // declare -l, -u
@@ -17,11 +18,17 @@ func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
 				change = strings.ToLower
 			case "-u", "-xu", "-ux", "-gu":
 				change = strings.ToUpper
+			case "-n", "-gn":
+				refers = true
 			}
 			continue
 		}
 		if !a.Naked {
 			set := r.assign(st, a, at)
+			if refers && len(set.Value.Alts) == 0 && syntax.ValidName(set.Value.Text) {
+				st.set(set.Name, variable{ref: set.Value.Text})
+				continue
+			}
 			if change != nil {
 				st.set(set.Name, variable{vals: each(set.Value.Values(), change)})
 			}
@@ -48,12 +55,20 @@ func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
 		if old, ok := st.vars[name]; ok && a.Append {
 			list = slices.Clone(old.list)
 		}
+		keys := map[string]Word{}
 		for _, e := range a.Array.Elems {
+			if e.Index != nil && e.Value != nil {
+				keys[indexText(e.Index)] = r.value(st, e.Value, at)
+			}
 			if e.Value != nil {
 				list = r.fields(st, list, e.Value, at)
 			}
 		}
-		st.set(name, variable{list: list, arr: true})
+		v := variable{list: list, arr: true}
+		if len(keys) > 0 {
+			v.keys = keys
+		}
+		st.set(name, v)
 		return Assign{Name: name}
 	}
 	w := r.value(st, a.Value, at)
@@ -71,8 +86,20 @@ func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
 
 // withElement is an array with one element set anew.
 func (r *reader) withElement(st *state, name string, index syntax.ArithmExpr, w Word) variable {
-	n, ok := number(index)
 	old := st.vars[name]
+	n, ok := r.index(st, index)
+	if len(old.list)+len(old.keys) > MaxLoopItems { // each assignment copies them
+		return variable{vals: []string{markUnknown}}
+	}
+	if key := indexText(index); !ok && key != "" {
+		keys := map[string]Word{key: w}
+		for k, v := range old.keys {
+			if k != key {
+				keys[k] = v
+			}
+		}
+		return variable{arr: true, keys: keys}
+	}
 	if !ok || n < 0 || n > len(old.list) || len(old.list) > 0 && !old.arr {
 		return variable{vals: []string{markUnknown}}
 	}
