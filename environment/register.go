@@ -34,9 +34,10 @@ type Backend struct {
 
 // OpenOptions is what a backend is given to make a place.
 type OpenOptions struct {
-	Key         string // which place: tasks with the same key share one
-	Config      any    // what Config returned, filled from the configuration
-	Dir         string // terminal.cwd
+	Key         string            // which place: tasks with the same key share one
+	Config      any               // what Config returned, filled from the configuration
+	Dir         string            // terminal.cwd
+	Overrides   map[string]string // what the task changes about its environment, by configuration key
 	HermesHome  string
 	Getenv      func(string) string
 	Environ     func() []string          // the host's environment; nil = none

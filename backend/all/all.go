@@ -4,5 +4,6 @@
 package all
 
 import (
+	_ "github.com/hermes-runtime/hermes/backend/docker"
 	_ "github.com/hermes-runtime/hermes/backend/local"
 )

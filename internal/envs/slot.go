@@ -109,7 +109,7 @@ func (m *Manager) open(ctx context.Context, p opening) (environment.Environment,
 			return nil, fmt.Errorf("configure environment %s (%s): %w", p.key, name, err)
 		}
 	}
-	o.Key, o.Dir = p.key, m.o.Cwd
+	o.Key, o.Dir, o.Overrides = p.key, m.o.Cwd, p.override
 	env, err := b.Open(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("open environment %s (%s): %w", p.key, name, err)

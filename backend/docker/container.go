@@ -1,0 +1,307 @@
+package docker
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"github.com/hermes-runtime/hermes/environment"
+)
+
+const (
+	// makeTime is how long making and starting a container may take, once its image is there.
+	makeTime = 120 * time.Second
+	// removeTime bounds the removal of what a start that failed has left.
+	removeTime = 20 * time.Second
+)
+
+// maker finds or makes the container of a plan.
+type maker struct {
+	d        *daemon
+	p        *plan
+	holds    holds
+	fetch    fetch
+	resident program
+	persist  bool
+	uid, gid int // who gets the directories that are made; -1 = nobody else
+}
+
+// made is a container that is up and held.
+type made struct {
+	id   string
+	name string
+	hold *hold
+	anew bool
+	info container.InspectResponse
+}
+
+// obtain gives a container that is up. Of several who ask for the same at once, in this process or others, one makes it.
+func (m *maker) obtain(ctx context.Context) (*made, error) {
+	m.p.hash = m.p.digest(m.resident.id)
+	if !m.persist {
+		return m.create(ctx)
+	}
+	release, err := m.holds.alone(ctx, m.p.labels)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	all, err := m.d.listed(ctx, m.p.labels.home)
+	if err != nil {
+		return nil, fmt.Errorf("look for the container of an earlier run: %w", err)
+	}
+	all = slices.DeleteFunc(all, func(c container.Summary) bool {
+		return c.Labels[labelTask] != m.p.labels.task || c.Labels[labelProfile] != m.p.labels.profile
+	})
+	slices.SortStableFunc(all, func(a, b container.Summary) int { return rank(a) - rank(b) })
+	for _, c := range all {
+		if c.Labels[labelConfig] != m.p.hash {
+			m.replace(ctx, c)
+			continue
+		}
+		if found, err := m.reuse(ctx, c); err == nil {
+			return found, nil
+		} else if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return m.create(ctx)
+}
+
+func rank(c container.Summary) int {
+	switch c.State {
+	case container.StateRunning:
+		return 0
+	case container.StatePaused:
+		return 1
+	}
+	return 2
+}
+
+// replace removes a container that was made for another configuration, unless it is in use. That it stays is no failure.
+func (m *maker) replace(ctx context.Context, c container.Summary) {
+	done, ok := m.holds.seize(nameOf(c))
+	if !ok {
+		return
+	}
+	done(m.d.remove(ctx, c.ID) == nil)
+}
+
+// reuse takes a container that is there.
+func (m *maker) reuse(ctx context.Context, c container.Summary) (*made, error) {
+	h, err := m.holds.share(nameOf(c))
+	if err != nil {
+		return nil, err
+	}
+	info, err := m.d.up(ctx, c.ID)
+	if err != nil {
+		h.release()
+		return nil, err
+	}
+	return &made{id: c.ID, name: nameOf(c), hold: h, info: info}, nil
+}
+
+// up has a container run and gives what it is like.
+func (d *daemon) up(ctx context.Context, id string) (container.InspectResponse, error) {
+	r, err := d.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if err != nil {
+		return r.Container, err
+	}
+	switch s := r.Container.State; {
+	case s.Paused:
+		_, err = d.ContainerUnpause(ctx, id, client.ContainerUnpauseOptions{})
+	case !s.Running:
+		_, err = d.ContainerStart(ctx, id, client.ContainerStartOptions{})
+	default:
+		return r.Container, nil
+	}
+	if err != nil {
+		return r.Container, err
+	}
+	r, err = d.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	return r.Container, err
+}
+
+// create makes a container and starts it. What a failure leaves is removed.
+func (m *maker) create(ctx context.Context) (*made, error) {
+	f := m.fetch
+	f.image = m.p.config.Image
+	image, err := m.d.image(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, makeTime, fmt.Errorf("the container was not up within %v", makeTime))
+	defer cancel()
+	if err := m.p.makeDirs(m.uid, m.gid); err != nil {
+		return nil, err
+	}
+	n := "hermes-" + random()
+	h, err := m.holds.share(n)
+	if err != nil {
+		return nil, err
+	}
+	c, err := m.start(ctx, n, image)
+	if err != nil {
+		err = causeOf(ctx, err)
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+		defer cancel()
+		err = errors.Join(err, m.d.remove(clean, n))
+		h.release()
+		_ = os.Remove(h.path)
+		return nil, err
+	}
+	return &made{id: c.ID, name: n, hold: h, anew: true, info: c}, nil
+}
+
+func random() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// makeDirs makes the directories that hold the container's files, for the user that commands run as.
+func (p *plan) makeDirs(uid, gid int) error {
+	for _, d := range p.made {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return fmt.Errorf("make a directory for the container's files: %w", err)
+		}
+		if uid >= 0 && os.Getuid() == 0 {
+			if err := os.Chown(d, uid, gid); err != nil {
+				return fmt.Errorf("give %s to the user that commands run as: %w", d, err)
+			}
+		}
+	}
+	return nil
+}
+
+// start makes the container under a name and has it run.
+func (m *maker) start(ctx context.Context, n string, image client.ImageInspectResult) (container.InspectResponse, error) {
+	var none container.InspectResponse
+	config, host := *m.p.config, *m.p.host
+	config.Labels = maps.Clone(config.Labels)
+	if config.Labels == nil {
+		config.Labels = map[string]string{}
+	}
+	maps.Copy(config.Labels, m.p.labels.text())
+	config.Labels[labelConfig] = m.p.hash
+	ownInit(&config, &host, image)
+	copyIn := m.resident.path != "" && !m.d.at.local()
+	if m.resident.path != "" && !copyIn {
+		host.Mounts = append(slices.Clone(host.Mounts), mount.Mount{Type: mount.TypeBind, Source: m.resident.path, Target: carried, ReadOnly: true})
+	}
+	m.bound(ctx, &host)
+	id, err := m.make(ctx, n, &config, &host)
+	if err != nil {
+		return none, err
+	}
+	if copyIn {
+		if err := m.carry(ctx, id); err != nil {
+			return none, fmt.Errorf("bring the hermes binary into the container: %w", err)
+		}
+	}
+	if _, err := m.d.ContainerStart(ctx, id, client.ContainerStartOptions{}); err != nil {
+		return none, fmt.Errorf("start the container: %w", err)
+	}
+	r, err := m.d.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	return r.Container, err
+}
+
+// make creates the container. A daemon that runs elsewhere although its socket is here doesn't have our files: the binary is
+// then copied, and a bound of the disk that the storage can't keep is left out.
+func (m *maker) make(ctx context.Context, n string, config *container.Config, host *container.HostConfig) (string, error) {
+	r, err := m.d.ContainerCreate(ctx, client.ContainerCreateOptions{Config: config, HostConfig: host, Name: n})
+	if err != nil && len(host.StorageOpt) > 0 && !errdefs.IsNotFound(err) && ctx.Err() == nil {
+		host.StorageOpt = nil
+		m.p.notes = append(m.p.notes, noDisk)
+		r, err = m.d.ContainerCreate(ctx, client.ContainerCreateOptions{Config: config, HostConfig: host, Name: n})
+	}
+	if err != nil {
+		return "", fmt.Errorf("make the container: %w", err)
+	}
+	return r.ID, nil
+}
+
+const noDisk = "container_disk is not kept: the storage of this container engine can't bound a container"
+
+// bound drops the bound of the disk where the storage is known not to keep one.
+func (m *maker) bound(ctx context.Context, host *container.HostConfig) {
+	if len(host.StorageOpt) == 0 {
+		return
+	}
+	i, err := m.d.Info(ctx, client.InfoOptions{})
+	keeps := err == nil && slices.Contains([]string{"btrfs", "zfs", "devicemapper", "windowsfilter"}, i.Info.Driver)
+	if err == nil && i.Info.Driver == "overlay2" {
+		keeps = slices.ContainsFunc(i.Info.DriverStatus, func(s [2]string) bool { return s[0] == "Backing Filesystem" && s[1] == "xfs" })
+	}
+	if !keeps {
+		host.StorageOpt = nil
+		m.p.notes = append(m.p.notes, noDisk)
+	}
+}
+
+// ownInit leaves images alone that bring an init of their own: it has to be the first process, and starts from /run.
+func ownInit(config *container.Config, host *container.HostConfig, image client.ImageInspectResult) {
+	if image.Config == nil || len(image.Config.Entrypoint) == 0 || image.Config.Entrypoint[0] != "/init" {
+		return
+	}
+	no := false
+	host.Init = &no
+	config.Entrypoint, config.Cmd = nil, sleeper
+	host.Tmpfs = maps.Clone(host.Tmpfs)
+	if opts, ok := host.Tmpfs["/run"]; ok {
+		host.Tmpfs["/run"] = strings.Replace(opts, "noexec", "exec", 1)
+	}
+}
+
+// carry copies the binary to where it is run.
+func (m *maker) carry(ctx context.Context, id string) error {
+	f, err := os.Open(m.resident.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	i, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	defer r.Close()
+	go func() { // ends with the reader
+		t := tar.NewWriter(w)
+		err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: carried[1:strings.LastIndex(carried, "/")] + "/", Mode: 0o755})
+		if err == nil {
+			err = t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: carried[1:], Mode: 0o755, Size: i.Size()})
+		}
+		if err == nil {
+			_, err = io.Copy(t, f)
+		}
+		if err == nil {
+			err = t.Close()
+		}
+		_ = w.CloseWithError(err)
+	}()
+	_, err = m.d.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: "/", Content: r})
+	return err
+}
+
+// unavailable is the error of a container that can't be had.
+func unavailable(err error) error {
+	if errors.Is(err, environment.ErrConfig) || errors.Is(err, environment.ErrUnavailable) {
+		return err
+	}
+	return &environment.Error{Kind: environment.ErrUnavailable, Op: "get a container", Err: err}
+}

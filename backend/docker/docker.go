@@ -1,0 +1,182 @@
+// Package docker runs commands in containers of a Docker or Podman engine, which it speaks to through its API.
+package docker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/config"
+)
+
+func init() {
+	config.Register(func() config.Sectioned { return defaults() })
+	environment.Register(environment.Backend{
+		Name:        name,
+		Description: "commands run in a container on this machine or where DOCKER_HOST says",
+		Namespace:   environment.NamespaceOwn,
+		Config:      func() any { return defaults() },
+		Check:       check,
+		Traits:      traits,
+		Open:        open,
+		Probe:       probe,
+	})
+}
+
+// check says why no container can be made here.
+func check(ctx context.Context, config any) error {
+	if _, err := newPlan(hereAndNow(configOf(config))); err != nil {
+		return err
+	}
+	d, err := connect(ctx, os.Getenv)
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// hereAndNow is a planning for questions that are asked before a place is opened.
+func hereAndNow(c *Config) planning {
+	dir, _ := os.Getwd() // a directory that is gone is found out about when it is mounted
+	return planning{config: c, key: "default", home: "/", dir: dir, local: true, uid: os.Getuid(), gid: os.Getgid()}
+}
+
+// traits says what a container will show of the host by its configuration. One that can't be planned shows everything.
+func traits(config any) environment.Traits {
+	p, err := newPlan(hereAndNow(configOf(config)))
+	if err != nil {
+		return environment.Traits{HostLike: true}
+	}
+	return traitsOf(p.host, p.planned())
+}
+
+// probe tells doctor what works.
+func probe(ctx context.Context, config any) []string {
+	c := configOf(config)
+	d, err := connect(ctx, os.Getenv)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer d.Close()
+	v, err := d.ServerVersion(ctx, client.ServerVersionOptions{})
+	if err != nil {
+		return []string{fmt.Sprintf("the container engine at %s doesn't tell its version: %v", d.at.host, err)}
+	}
+	lines := []string{fmt.Sprintf("container engine: %s at %s (from %s), API %s, %s/%s", v.Version, d.at.host, d.at.from, d.ClientVersion(), v.Os, v.Arch)}
+	if _, err := d.ImageInspect(ctx, c.Image); err != nil {
+		lines = append(lines, "image "+c.Image+" is not there and will be fetched at the first use")
+	} else {
+		lines = append(lines, "image "+c.Image+" is there")
+	}
+	p, err := newPlan(hereAndNow(c))
+	if err != nil {
+		return append(lines, err.Error())
+	}
+	for _, u := range p.unsafe {
+		lines = append(lines, "open towards the host, as terminal.docker_allow_unsafe permits: "+u)
+	}
+	return append(lines, p.notes...)
+}
+
+// swept remembers the homes whose containers were looked after by this process.
+var swept sync.Map
+
+func open(ctx context.Context, o environment.OpenOptions) (environment.Environment, error) {
+	c := configOf(o.Config)
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	d, err := connect(ctx, getenv)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{d: d, config: c, o: o, getenv: getenv, log: log}
+	if err := p.open(ctx); err != nil {
+		_ = d.Close()
+		return nil, unavailable(err)
+	}
+	return p, nil
+}
+
+// plan decides what the container is to be like.
+func (p *place) plan() (*plan, error) {
+	return newPlan(planning{
+		config: p.config, key: p.o.Key, home: p.o.HermesHome, dir: hostDir(p.o.Dir), profile: p.getenv("HERMES_PROFILE"),
+		image: p.o.Overrides["docker_image"], local: p.d.at.local(), uid: os.Getuid(), gid: os.Getgid(),
+	})
+}
+
+// open finds or makes the container and gets in touch with the engine in it.
+func (p *place) open(ctx context.Context) error {
+	pl, err := p.plan()
+	if err != nil {
+		return err
+	}
+	if runtime.GOOS == "windows" && p.config.AsHostUser {
+		return badConfig("docker_run_as_host_user", fmt.Errorf("users of Windows have no number that a container could run under"))
+	}
+	bin, err := findBinary(ctx, p.d, p.config, p.o.GuardArgv)
+	if err != nil {
+		return err
+	}
+	m := &maker{d: p.d, p: pl, holds: holdsOf(p.o.HermesHome), resident: bin, persist: p.config.Persist, uid: -1, gid: -1,
+		fetch: fetch{limit: p.config.PullTimeout, getenv: p.getenv, show: p.o.Stderr}}
+	if p.config.AsHostUser {
+		m.uid, m.gid = os.Getuid(), os.Getgid()
+	}
+	p.box, err = m.obtain(ctx)
+	if err != nil {
+		return err
+	}
+	p.resident = bin
+	p.describe(pl)
+	if _, err := p.reach(ctx); err != nil {
+		p.giveUp(ctx)
+		return err
+	}
+	for _, n := range pl.notes {
+		p.log.Warn(n)
+	}
+	p.sweepOnce(pl, m.holds)
+	return nil
+}
+
+// giveUp lets go of a container that is of no use, and removes it if it was made for this.
+func (p *place) giveUp(ctx context.Context) {
+	if p.box.anew {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+		defer cancel()
+		if err := p.d.remove(ctx, p.box.id); err != nil {
+			p.log.Warn("a container that was made in vain can't be removed", "container", p.box.name, "error", err)
+		}
+	}
+	p.box.hold.release()
+}
+
+// sweepOnce looks for containers that earlier runs left behind, beside the first use in this process.
+func (p *place) sweepOnce(pl *plan, h holds) {
+	if !p.config.Reaper {
+		return
+	}
+	if _, done := swept.LoadOrStore(p.o.HermesHome, true); done {
+		return
+	}
+	s := newSweeper(p.d, p.config, pl.labels, h)
+	s.log = p.log
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	p.stopSweep = cancel
+	p.work.Go(func() { defer cancel(); s.sweep(ctx) })
+}

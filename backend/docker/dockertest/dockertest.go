@@ -1,0 +1,361 @@
+//go:build linux
+
+// Package dockertest gives tests a real container engine of their own, with images that are made from programs of this machine.
+package dockertest
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+)
+
+// Variables by which a run of all tests shares one engine and one binary.
+const (
+	HostVariable   = "HERMES_TEST_DOCKER"   // address of an engine that runs already
+	BinaryVariable = "HERMES_TEST_RESIDENT" // a hermes binary, linked statically
+)
+
+// The images.
+const (
+	Bash    = "hermes-test:bash"    // bash, and busybox for all else
+	Busybox = "hermes-test:busybox" // busybox alone
+)
+
+// startTime is how long an engine may take to be there.
+const startTime = 30 * time.Second
+
+// Daemon is a running engine.
+type Daemon struct {
+	Host string // as in DOCKER_HOST
+	dir  string
+	cmd  *exec.Cmd
+}
+
+var shared struct {
+	sync.Mutex
+	daemon *Daemon
+	binary string
+	dir    string
+}
+
+// Shared gives the engine that the tests of this process share; it is started at the first use and ends with Done. The test is left
+// out where there is none and none can be started, which is a failure where CI is true.
+func Shared(tb testing.TB) *Daemon {
+	tb.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.daemon != nil {
+		return shared.daemon
+	}
+	if h := os.Getenv(HostVariable); h != "" {
+		shared.daemon = &Daemon{Host: h}
+	} else {
+		shared.daemon = launch(tb)
+	}
+	shared.daemon.images(tb)
+	return shared.daemon
+}
+
+// Own starts an engine for one test, which may stop it and start it again.
+func Own(tb testing.TB) *Daemon {
+	tb.Helper()
+	d := launch(tb)
+	tb.Cleanup(d.clean)
+	d.images(tb)
+	return d
+}
+
+// Done ends what Shared and Binary have made. TestMain calls it.
+func Done() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.daemon != nil && shared.daemon.cmd != nil {
+		shared.daemon.clean()
+	}
+	if shared.dir != "" {
+		_ = os.RemoveAll(shared.dir)
+	}
+	shared.daemon = nil
+}
+
+// Missing says why no engine can be started here, "" if one can.
+func Missing() string {
+	switch _, err := exec.LookPath("dockerd"); {
+	case err != nil:
+		return "dockerd is not on PATH"
+	case os.Getuid() != 0:
+		return "an engine can only be started by root"
+	}
+	return ""
+}
+
+func launch(tb testing.TB) *Daemon {
+	tb.Helper()
+	if why := Missing(); why != "" {
+		skip(tb, why)
+	}
+	dir, err := os.MkdirTemp("", "hermes-dockerd")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d := &Daemon{Host: "unix://" + filepath.Join(dir, "s"), dir: dir}
+	if err := d.Start(); err != nil {
+		said, _ := os.ReadFile(filepath.Join(dir, "log"))
+		d.clean()
+		skip(tb, fmt.Sprintf("no container engine can be started: %v\n%s", err, said))
+	}
+	return d
+}
+
+func skip(tb testing.TB, why string) {
+	tb.Helper()
+	if os.Getenv("CI") == "true" {
+		tb.Fatal(why)
+	}
+	tb.Skip(why)
+}
+
+// Start starts the engine, for the first time or after Stop.
+func (d *Daemon) Start() error {
+	log, err := os.OpenFile(filepath.Join(d.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	d.cmd = exec.Command("dockerd", "--data-root", filepath.Join(d.dir, "data"), "--exec-root", filepath.Join(d.dir, "exec"), "-H", d.Host,
+		"--pidfile", filepath.Join(d.dir, "pid"), "--iptables=false", "--ip6tables=false", "--bridge=none")
+	d.cmd.Stdout, d.cmd.Stderr = log, log
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := d.cmd.Start(); err != nil {
+		return err
+	}
+	for end := time.Now().Add(startTime); ; time.Sleep(50 * time.Millisecond) {
+		if err = d.answers(); err == nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+func (d *Daemon) answers() error {
+	c, err := d.Client()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, err = c.Ping(ctx, client.PingOptions{})
+	return err
+}
+
+// Stop ends the engine and the containers that run.
+func (d *Daemon) Stop() error {
+	if d.cmd == nil || d.cmd.Process == nil {
+		return nil
+	}
+	_ = d.cmd.Process.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(startTime, func() { _ = d.cmd.Process.Kill() })
+	defer timer.Stop()
+	err := d.cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = nil
+	}
+	return err
+}
+
+func (d *Daemon) clean() {
+	_ = d.removeAll()
+	_ = d.Stop()
+	_ = os.RemoveAll(d.dir)
+}
+
+// removeAll removes the containers, so that nothing of them is still mounted.
+func (d *Daemon) removeAll() error {
+	c, err := d.Client()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	l, err := c.ContainerList(ctx, client.ContainerListOptions{All: true})
+	for _, i := range l.Items {
+		_, _ = c.ContainerRemove(ctx, i.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	}
+	return err
+}
+
+// Client speaks to the engine. The caller closes it.
+func (d *Daemon) Client() (*client.Client, error) { return client.New(client.WithHost(d.Host)) }
+
+func (d *Daemon) images(tb testing.TB) {
+	tb.Helper()
+	c, err := d.Client()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer c.Close()
+	for name, programs := range map[string][]string{Bash: {"bash", "nohup"}, Busybox: nil} {
+		if _, err := c.ImageInspect(tb.Context(), name); err == nil {
+			continue
+		}
+		fs, err := rootFS(programs)
+		if err != nil {
+			skip(tb, "no image can be made: "+err.Error())
+		}
+		r, err := c.ImageImport(tb.Context(), client.ImageImportSource{Source: bytes.NewReader(fs), SourceName: "-"}, name, client.ImageImportOptions{})
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+			_ = r.Close()
+		}
+		if err != nil {
+			tb.Fatalf("make the image %s: %v", name, err)
+		}
+	}
+}
+
+// rootFS makes the files of an image: busybox under all its names, and further programs with the libraries that they need.
+func rootFS(programs []string) ([]byte, error) {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return nil, err
+	}
+	if libs, err := libraries(busybox); err != nil || len(libs) > 0 {
+		return nil, errors.New("busybox is not linked statically (install busybox-static)")
+	}
+	applets, err := exec.Command(busybox, "--list").Output()
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{has: map[string]bool{}}
+	a.t = tar.NewWriter(&a.b)
+	for dir, mode := range map[string]int64{"bin": 0o755, "etc": 0o755, "root": 0o700, "tmp": 0o1777, "var": 0o755, "var/tmp": 0o1777, "usr": 0o755, "usr/bin": 0o755, "run": 0o755, "proc": 0o555, "sys": 0o555, "dev": 0o755, "home": 0o755} {
+		a.add(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: mode}, nil)
+	}
+	a.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
+	a.text("etc/group", "root:x:0:\nnogroup:x:65534:\n")
+	a.file(busybox, "bin/busybox")
+	for _, p := range programs {
+		path, err := exec.LookPath(p)
+		if err != nil {
+			return nil, err
+		}
+		a.program(path, "bin/"+p)
+	}
+	for applet := range strings.FieldsSeq(string(applets)) {
+		a.link("bin/"+applet, "busybox")
+	}
+	a.link("usr/bin/env", "../../bin/busybox")
+	if a.err == nil {
+		a.err = a.t.Close()
+	}
+	return a.b.Bytes(), a.err
+}
+
+// archive is a file system on its way into an image. The first error counts.
+type archive struct {
+	b   bytes.Buffer
+	t   *tar.Writer
+	has map[string]bool
+	err error
+}
+
+func (a *archive) add(h *tar.Header, content []byte) {
+	if a.err != nil || a.has[h.Name] {
+		return
+	}
+	a.has[h.Name] = true
+	h.Size = int64(len(content))
+	if a.err = a.t.WriteHeader(h); a.err == nil {
+		_, a.err = a.t.Write(content)
+	}
+}
+
+func (a *archive) text(name, text string) {
+	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, []byte(text))
+}
+
+func (a *archive) link(name, to string) {
+	a.add(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}, nil)
+}
+
+func (a *archive) file(from, name string) {
+	b, err := os.ReadFile(from)
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755}, b)
+}
+
+func (a *archive) program(from, name string) {
+	a.file(from, name)
+	libs, err := libraries(from)
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	for _, l := range libs {
+		a.file(l, strings.TrimPrefix(l, "/"))
+	}
+}
+
+var library = regexp.MustCompile(`(?m)(/\S+) \(0x`)
+
+// libraries are what a program needs beside itself, with the loader.
+func libraries(program string) ([]string, error) {
+	out, err := exec.Command("ldd", program).CombinedOutput()
+	if err != nil && !bytes.Contains(out, []byte("not a dynamic executable")) {
+		return nil, fmt.Errorf("ldd %s: %w: %s", program, err, out)
+	}
+	var all []string
+	for _, m := range library.FindAllStringSubmatch(string(out), -1) {
+		all = append(all, m[1])
+	}
+	return all, nil
+}
+
+// Binary gives a hermes binary that runs in every container, built once per process.
+func Binary(tb testing.TB) string {
+	tb.Helper()
+	if b := os.Getenv(BinaryVariable); b != "" {
+		return b
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.binary != "" {
+		return shared.binary
+	}
+	dir, err := os.MkdirTemp("", "hermes-resident")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	shared.dir = dir
+	out := filepath.Join(dir, "hermes")
+	cmd := exec.Command("go", "build", "-tags", "nopython", "-o", out, "github.com/hermes-runtime/hermes/cmd/hermes")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("build hermes: %v\n%s", err, text)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	shared.binary = out
+	return out
+}
