@@ -44,7 +44,7 @@ func diskRows() []Row {
 
 // unraw are writers that put a name, a mark or a file system's entry in the place of a device's name, and no bytes on the device.
 var unraw = []string{"ln", "gln", "link", "touch", "gtouch", "git", "setfattr", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma",
-	"ssh-keygen", "unzip", "find", "gfind"}
+	"ssh-keygen", "unzip"}
 
 // storage are the names of devices that hold data, below /dev.
 var storage = []string{"sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "md", "dm-", "loop", "nbd", "zd", "sr", "ada", "da",
@@ -55,6 +55,9 @@ var storage = []string{"sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk
 var wires = []string{"pts", "fd", "input", "snd", "usb", "bus", "char", "dri", "net", "cpu", "shm", "mqueue", "hugepages", "vfio", "serial", "v4l",
 	"tcp", "udp",
 	"infiniband", "dvb", "cgroup", "dma_heap", "inotify", "socket", "vboxusb", "accel", "binderfs", "nvidia-caps"}
+
+// isDevice tells whether a place is a device of any kind.
+func isDevice(t analysis.Target) bool { return t.Class == analysis.ClassDevice }
 
 func isStorage(t analysis.Target) bool {
 	rest, ok := strings.CutPrefix(t.Path, "/dev/")

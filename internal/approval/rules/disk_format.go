@@ -11,7 +11,8 @@ import (
 // mkfs are the programs that make a file system.
 const mkfs = "mkfs mke2fs mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs newfs_msdos newfs_exfat mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.ext4dev " +
 	"mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.exfat mkfs.ntfs mkfs.f2fs mkfs.jfs mkfs.reiserfs mkfs.reiser4 mkfs.bfs mkfs.cramfs " +
-	"mkfs.minix mkfs.udf mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 mkfs.erofs mkfs.bcachefs mkfs.hfsplus mkfs.hfs mkfs.ubifs mkfs.jffs2 mkfs.zonefs mkreiserfs mkudffs"
+	"mkfs.minix mkfs.udf mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 mkfs.erofs mkfs.bcachefs mkfs.hfsplus mkfs.hfs mkfs.ubifs mkfs.jffs2 mkfs.zonefs mkreiserfs mkudffs " +
+	"jfs_mkfs mkfs.lustre mkfs.apfs mkapfs mkfs.gfs newfs_ext2fs newfs_lfs newfs_udf newfs_hammer newfs_hammer2"
 
 // formats lists programs that destroy what a disk, a volume or a pool holds, with their destroying verbs.
 var formats = []deed{
@@ -30,7 +31,19 @@ var formats = []deed{
 		spare: "--test-passphrase --test-args",
 		verbs: "luksFormat|luksErase|erase|luksKillSlot|luksRemoveKey|reencrypt|luksHeaderRestore|format|luksConvertKey|convert"},
 	{names: "lvremove vgremove pvremove lvreduce vgreduce pvcreate vgcreate", short: "AtSL", safe: "t", spare: "--test", plain: true},
-	{names: "lvm", spare: "--test", verbs: "lvremove|vgremove|pvremove|lvreduce|vgreduce|pvcreate"},
+	{names: "lvm", spare: "--test", verbs: "lvremove|vgremove|pvremove|lvreduce|vgreduce|pvcreate|lvconvert"},
+	{names: "lvconvert", safe: "t", spare: "--test", opts: "--merge --mergesnapshot --mergemirrors --uncache --repair --type"},
+	{names: "ceph-volume", verbs: "... zap|lvm create|lvm prepare|lvm batch"},
+	{names: "tune2fs", short: "cCeEgiImMoOrTuUzLQ", safe: "l", flags: "U", opts: "-O -r"},
+	{names: "xfs_repair", flags: "L", safe: "n"},
+	{names: "reiserfsck", opts: "--rebuild-sb --rebuild-tree"},
+	{names: "ntfsfix", flags: "d"},
+	{names: "resize2fs resize4fs", flags: "M"},
+	{names: "ntfsresize", short: "s", safe: "ni", spare: "--no-action --info", flags: "sx", opts: "--size --expand"},
+	{names: "xfs_admin", flags: "Uf"},
+	{names: "btrfstune", flags: "muUSr"},
+	{names: "swaplabel", flags: "U"},
+	{names: "grub-install grub2-install install-mbr lilo ms-sys extlinux syslinux", spare: "--version --help", always: true},
 	{names: "dmsetup", brief: true, verbs: "remove|remove_all|wipe_table|clear"},
 	{names: "mdadm", flags: "SCrf", opts: "--zero-superblock --stop --create --remove --fail --set-faulty --kill-subarray -zero-superblock",
 		spare: "--examine --detail --query --scan"},
@@ -66,10 +79,11 @@ var formats = []deed{
 	{names: "storcli storcli64 perccli megacli MegaCli MegaCli64", fold: true, opts: "-cfglddel -cfgclr -cfgforeign",
 		verbs: "... del|... delete|... start initialization|... start erase"},
 	{names: "flashrom", flags: "wE", opts: "--write --erase"},
-	{names: "flash_erase flash_eraseall nandwrite flashcp", plain: true},
+	{names: "flash_erase flash_eraseall flash_unlock nandtest", plain: true},
 	{names: "mtd", verbs: "write|erase"},
 	{names: "sedutil-cli", opts: "--revertTPer --revertNoErase --yesIreallywanttoERASEALLmydatausingthePSID --PSIDrevert --reverttper"},
 	{names: "vmkfstools", flags: "UCwK"},
+	{names: "qemu-img", verbs: "create|resize|commit|snapshot"},
 }
 
 func diskFormat() Row {
@@ -82,6 +96,12 @@ func diskFormat() Row {
 			if _, ok := byProgram[a.Program]; ok {
 				if !a.does(byProgram) {
 					return nil
+				}
+				if a.Program == "bcachefs" {
+					return a.makesFileSystem() // its verb format is a mkfs
+				}
+				if a.Program == "qemu-img" && a.each(a.Args(analysis.Grammar{}).Operands, isDevice) == nil {
+					return nil // a new image is a file
 				}
 				return []Hit{{Reason: "destroys what a volume holds: " + a.Line()}}
 			}
@@ -115,6 +135,6 @@ func (a *Act) makesFileSystem() []Hit {
 		args.Has("N") && (a.Program == "mkfs.xfs" || strings.HasPrefix(a.Program, "newfs")):
 		return nil // only shows what it would do
 	}
-	onDevice := a.each(args.Operands, isStorage) // an option's value is no device
+	onDevice := a.each(args.Operands, isDevice) // an option's value is no device
 	return []Hit{{Reason: "makes a new file system over what is there: " + a.Line(), Targets: onDevice, Floor: len(onDevice) > 0}}
 }

@@ -20,7 +20,25 @@ var powerDeeds = []deed{
 	{names: "loginctl", verbs: "poweroff|reboot|halt"},
 	{names: "kexec", flags: "e", opts: "--exec"},
 	{names: "ipmitool", short: "HUPIfLC", verbs: "... power off|... power cycle|... power reset|... power soft"},
-	{names: "rtcwake", short: "mstd", opts: "--mode=off"},
+	{names: "s6-linux-init-shutdown", safe: "ck", flags: "hpr"},
+	{names: "s6-linux-init-hpr s6-hpr s6-poweroff s6-reboot s6-halt", always: true},
+	{names: "s6-svscanctl", flags: "0678"},
+	{names: "dinitctl", verbs: "shutdown|shutdown-system"},
+	{names: "dinit-shutdown finit-shutdown", always: true},
+	{names: "initctl", verbs: "reboot|poweroff|halt"},
+	{names: "salt", short: "tCGEL", verbs: "* system.reboot|* system.shutdown|* system.halt|* system.poweroff|* system.init 0|* system.init 6"},
+	{names: "salt-call salt-ssh", verbs: "... system.reboot|... system.shutdown|... system.halt|... system.poweroff"},
+	{names: "puppet-task bolt", verbs: "task run reboot|plan run reboot"},
+	{names: "racadm", verbs: "... serveraction powerdown|... serveraction powercycle|... serveraction hardreset|... serveraction graceshutdown"},
+	{names: "esxcli", verbs: "system shutdown reboot|system shutdown poweroff"},
+	{names: "xe", verbs: "host-reboot|host-shutdown"},
+	{names: "rundll32", fold: true, verbs: "user.exe,ExitWindows|user.exe,ExitWindowsEx|shell32.dll,SHExitWindowsEx"},
+	{names: "nircmd", fold: true, verbs: "exitwin|initshutdown"},
+	{names: "tsshutdn", always: true},
+	{names: "qdbus qdbus-qt5 qdbus6", verbs: "org.kde.ksmserver /KSMServer logout * 1|org.kde.ksmserver /KSMServer logout * 2|" +
+		"org.kde.ksmserver /KSMServer org.kde.KSMServerInterface.logout * 1|org.kde.ksmserver /KSMServer org.kde.KSMServerInterface.logout * 2|" +
+		"org.kde.Shutdown /Shutdown logoutAndShutdown|org.kde.Shutdown /Shutdown logoutAndReboot|" +
+		"org.kde.Shutdown /Shutdown org.kde.Shutdown.logoutAndShutdown|org.kde.Shutdown /Shutdown org.kde.Shutdown.logoutAndReboot"},
 	{names: "gnome-session-quit", opts: "--power-off --reboot"},
 	{names: "xfce4-session-logout", flags: "hr", opts: "--halt --reboot"},
 	{names: "Restart-Computer Stop-Computer restart-computer stop-computer", always: true, spare: "-whatif", fold: true},
@@ -33,7 +51,7 @@ var powerDeeds = []deed{
 
 func powerOff() Row {
 	byProgram := compile(powerDeeds)
-	programs := slices.Concat(writing(), []string{"shutdown", "busctl", "dbus-send", "gdbus", "qdbus", "osascript"})
+	programs := slices.Concat(writing(), []string{"shutdown", "busctl", "dbus-send", "gdbus", "qdbus", "osascript", "rtcwake", "ansible"})
 	for name := range byProgram {
 		programs = append(programs, name)
 	}
@@ -43,10 +61,10 @@ func powerOff() Row {
 		Matches:  "switching the machine off or restarting it, by any program, message or kernel file",
 		Programs: slices.Compact(programs), Writes: true,
 		Match: func(a *Act) []Hit {
-			if !a.sysrq() && !a.does(byProgram) && !a.shutdown() && !a.message() {
+			if a.calledOff() || !a.sysrq() && !a.does(byProgram) && !a.shutdown() && !a.message() && !a.module() && !a.sleepsOff() {
 				return nil
 			}
-			return []Hit{{Reason: "powerDeeds the machine off or restarts it: " + a.Line(), Floor: !a.Contained()}}
+			return []Hit{{Reason: "switches the machine off or restarts it: " + a.Line(), Floor: !a.Contained()}}
 		},
 		Examples: []string{"shutdown -h now", "sudo reboot", "systemctl poweroff", "init 0", "poweroff -f", "telinit 6", "shutdown",
 			"echo b > /proc/sysrq-trigger", "shutdown -r +5", "halt -p",
@@ -66,7 +84,7 @@ func powerOff() Row {
 	}
 }
 
-// shutdown tells whether that program powerDeeds off: not when it cancels, shows or only warns.
+// shutdown tells whether that program switches off: not when it cancels, shows or only warns.
 func (a *Act) shutdown() bool {
 	if a.Program != "shutdown" {
 		return false
@@ -83,22 +101,51 @@ func (a *Act) shutdown() bool {
 	return true
 }
 
-// sysrq tells whether a command writes a letter to the kernel's request file that restarts, powerDeeds off or crashes the machine, or one that isn't known.
+// sysrq tells whether a command writes a letter to the kernel's request file that restarts, switches off or crashes the machine, or one that isn't known.
 func (a *Act) sysrq() bool {
 	if len(a.wroteTo(func(t analysis.Target) bool { return t.Path == "/proc/sysrq-trigger" })) == 0 {
 		return false
 	}
-	letter := ""
+	letters := []string{""}
 	switch {
 	case (a.Program == "echo" || a.Program == "printf") && len(a.Words) > 1:
-		letter = a.Words[len(a.Words)-1].Text
+		letters = a.Words[len(a.Words)-1].Values()
 	case a.Stdin.Known:
-		letter = a.Stdin.Text
+		letters = []string{a.Stdin.Text}
 	}
-	if !analysis.Literal(letter) || letter == "" {
-		return true
+	return slices.ContainsFunc(letters, func(letter string) bool {
+		return letter == "" || !analysis.Literal(letter) || strings.ContainsAny(letter[:1], "bocei")
+	})
+}
+
+// calledOff tells whether systemctl is told to forget, or to show, what is planned.
+func (a *Act) calledOff() bool {
+	return a.Program == "systemctl" && slices.ContainsFunc(a.Words[1:], func(w analysis.Word) bool { return w.Is("--when=cancel") || w.Is("--when=show") })
+}
+
+// rebooters are modules of ansible that restart or switch off.
+var rebooters = []string{"reboot", "ansible.builtin.reboot", "win_reboot", "ansible.windows.win_reboot", "community.general.shutdown", "shutdown"}
+
+// module tells whether ansible is told to run one of them.
+func (a *Act) module() bool {
+	if a.Program != "ansible" {
+		return false
 	}
-	return strings.ContainsAny(letter[:1], "bocei")
+	args := a.Args(analysis.Grammar{Short: "aimuMfeltcTBPD", Long: []string{"args", "inventory", "module-name", "user", "become-user", "become-method",
+		"private-key", "extra-vars", "limit"}})
+	if args.Has("C") || args.Long("check", 3) || args.Long("list-hosts", 5) {
+		return false
+	}
+	return slices.ContainsFunc(slices.Concat(args.Values["m"], args.Values["module-name"]), func(w analysis.Word) bool { return slices.Contains(rebooters, w.Text) })
+}
+
+// sleepsOff tells whether rtcwake switches off until its alarm.
+func (a *Act) sleepsOff() bool {
+	if a.Program != "rtcwake" {
+		return false
+	}
+	args := a.Args(analysis.Grammar{Short: "msdtA", Long: []string{"mode", "seconds", "time", "date", "device", "adjfile"}})
+	return !args.Has("n") && !args.Long("dry-run", 3) && slices.ContainsFunc(slices.Concat(args.Values["m"], args.Values["mode"]), func(w analysis.Word) bool { return w.Is("off") })
 }
 
 // message tells whether a message asks the session or the login service to switch off.

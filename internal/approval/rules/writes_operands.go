@@ -177,6 +177,37 @@ func ddOutput(a *Act, _ *analysis.Args) []analysis.Word {
 	return out
 }
 
+// lz4Output is where lz4 puts what it packs or unpacks: its second operand.
+func lz4Output(a *Act, args *analysis.Args) []analysis.Word {
+	if strings.HasSuffix(a.Program, "lz4") {
+		return secondOnly(a, args)
+	}
+	return nil
+}
+
+// restoredTo are the targets of programs that restore images: --target DEVICE, dest=DEVICE.
+func restoredTo(a *Act, args *analysis.Args) []analysis.Word {
+	out := a.after("--target", "-target", "-t")
+	for _, w := range args.Operands {
+		for f := range strings.SplitSeq(w.Text, ",") {
+			if to, ok := strings.CutPrefix(f, "dest="); ok {
+				out = append(out, analysis.Word{Text: to, Span: w.Span})
+			}
+		}
+	}
+	return out
+}
+
+func afterDevice(a *Act, _ *analysis.Args) []analysis.Word { return a.after("--device", "-d") }
+
+// ddDevice is what a burner's dev= names.
+func ddDevice(a *Act, _ *analysis.Args) []analysis.Word {
+	if w, ok := a.ddOperand("dev"); ok {
+		return []analysis.Word{w}
+	}
+	return nil
+}
+
 // secondOnly is the second operand: what follows it is a log.
 func secondOnly(_ *Act, args *analysis.Args) []analysis.Word {
 	if len(args.Operands) < 2 {
