@@ -205,6 +205,9 @@ func (m *maker) start(ctx context.Context, n string, image client.ImageInspectRe
 	}
 	m.bound(ctx, &host)
 	id, err := m.make(ctx, n, &config, &host)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return none, err
 	}
@@ -220,9 +223,10 @@ func (m *maker) start(ctx context.Context, n string, image client.ImageInspectRe
 	return r.Container, err
 }
 
-// make creates the container. A daemon that runs elsewhere although its socket is here doesn't have our files: the binary is
-// then copied, and a bound of the disk that the storage can't keep is left out.
+// make creates the container. A bound of the disk that the storage turns out not to keep is left out.
 func (m *maker) make(ctx context.Context, n string, config *container.Config, host *container.HostConfig) (string, error) {
+	ctx, cancel := patient(ctx)
+	defer cancel()
 	r, err := m.d.ContainerCreate(ctx, client.ContainerCreateOptions{Config: config, HostConfig: host, Name: n})
 	if err != nil && len(host.StorageOpt) > 0 && !errdefs.IsNotFound(err) && ctx.Err() == nil {
 		host.StorageOpt = nil
@@ -233,6 +237,17 @@ func (m *maker) make(ctx context.Context, n string, config *container.Config, ho
 		return "", fmt.Errorf("make the container: %w", err)
 	}
 	return r.ID, nil
+}
+
+// patient gives a request that the engine would finish behind our back some time after ctx has ended: what it makes could not be removed
+// otherwise.
+func patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(removeTime, cancel)
+		context.AfterFunc(longer, func() { late.Stop() })
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 const noDisk = "container_disk is not kept: the storage of this container engine can't bound a container"

@@ -11,7 +11,11 @@ import (
 // Guard is the hidden role that ends what a runtime leaves behind when it dies. It reads from the pipe that the runtime holds.
 func Guard(in io.Reader) error { return guard.Serve(context.Background(), in) }
 
+// spareThreads are enough for as many commands at once as a session has; each waits in a thread of its own.
+const spareThreads = 24
+
 // Resident is the hidden role that runs commands where a backend put the program. It serves one client over standard input and output.
 func Resident(ctx context.Context, o resident.ServeOptions) error {
+	resident.Reserve(spareThreads)
 	return resident.Serve(ctx, resident.Stdio(), o)
 }

@@ -56,6 +56,9 @@ var shared struct {
 // out where there is none and none can be started, which is a failure where CI is true.
 func Shared(tb testing.TB) *Daemon {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs a container engine, which takes its time")
+	}
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.daemon != nil {
@@ -73,6 +76,9 @@ func Shared(tb testing.TB) *Daemon {
 // Own starts an engine for one test, which may stop it and start it again.
 func Own(tb testing.TB) *Daemon {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts a container engine, which takes its time")
+	}
 	d := launch(tb)
 	tb.Cleanup(d.clean)
 	d.images(tb)
@@ -213,7 +219,7 @@ func (d *Daemon) images(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	defer c.Close()
-	for name, programs := range map[string][]string{Bash: {"bash", "nohup"}, Busybox: nil} {
+	for name, programs := range map[string][]string{Bash: {"bash"}, Busybox: nil} {
 		if _, err := c.ImageInspect(tb.Context(), name); err == nil {
 			continue
 		}
@@ -251,6 +257,7 @@ func rootFS(programs []string) ([]byte, error) {
 		a.add(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: mode}, nil)
 	}
 	a.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
+	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: "bin/nohup", Mode: 0o755}, []byte("#!/bin/sh\ntrap '' HUP\nexec \"$@\"\n")) // busybox may come without
 	a.text("etc/group", "root:x:0:\nnogroup:x:65534:\n")
 	a.file(busybox, "bin/busybox")
 	for _, p := range programs {
