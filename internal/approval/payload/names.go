@@ -150,7 +150,7 @@ func (s *scan) function(name string, i, end int) {
 		params = s.names(i+1, stop)
 		i = stop + 1
 	}
-	for i < end && s.toks[i].text != "{" && s.toks[i].text != ";" && s.newline == false {
+	for i < end && s.toks[i].text != "{" && s.toks[i].text != ";" && !s.newline {
 		i++
 	}
 	s.i = i

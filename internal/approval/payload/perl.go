@@ -87,7 +87,7 @@ func (l *lexer) perlGlob(rest string) bool {
 		return false
 	}
 	inner := rest[1:end]
-	if inner == "STDIN" || inner[0] == '$' && strings.IndexAny(inner, "/*.") < 0 || strings.ToUpper(inner) == inner && strings.Trim(inner, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
+	if inner == "STDIN" || inner[0] == '$' && !strings.ContainsAny(inner, "/*.") || strings.ToUpper(inner) == inner && strings.Trim(inner, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
 		l.add(tokName, l.at+end+1, "<"+inner+">")
 		return true
 	}

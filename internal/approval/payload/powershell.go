@@ -15,7 +15,6 @@ type psScan struct {
 	depth int
 	level int
 	flags flags
-	steps int
 }
 
 // psWord is one word or value.

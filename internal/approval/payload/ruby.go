@@ -337,10 +337,8 @@ func pathname(s *scan, c *call) value {
 // unpacks is "…".unpack1("m"): base64, or hexadecimal digits.
 func unpacks(s *scan, c *call) value {
 	f, _ := c.arg(0).exact()
-	switch {
-	case strings.HasPrefix(f, "m"):
+	if strings.HasPrefix(f, "m") {
 		return s.decoded(c.recv, "base64")
-	case strings.HasPrefix(f, "u"):
 	}
 	return value{net: c.recv.net}
 }

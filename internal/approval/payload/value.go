@@ -60,12 +60,6 @@ func (v value) get(key string) (value, bool) {
 	return value{}, false
 }
 
-// true tells whether an entry stands there and is true.
-func (v value) true(key string) bool {
-	e, ok := v.get(key)
-	return ok && e.truthy()
-}
-
 func (v value) truthy() bool {
 	t, ok := v.exact()
 	if !ok {

@@ -218,11 +218,11 @@ func redisFlushes(a *Act) bool {
 	if len(args.Values["eval"]) > 0 {
 		return false // a script in a file
 	}
-	for _, w := range args.Values["cluster"] {
-		if w.Is("call") && len(args.Operands) > 1 {
+	if cluster := args.Values["cluster"]; len(cluster) > 0 {
+		if cluster[0].Is("call") && len(args.Operands) > 1 {
 			return redisCommand(a, args.Operands[1:])
 		}
-		return w.Is("del-node")
+		return cluster[0].Is("del-node")
 	}
 	if len(args.Operands) > 0 {
 		return redisCommand(a, args.Operands)
