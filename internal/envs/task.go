@@ -153,6 +153,9 @@ func firstDir(ctx context.Context, env environment.Environment, cwd string) envi
 	if info.Namespace == environment.NamespaceHost {
 		return environment.Path(StartDir(cwd))
 	}
+	if inside, ok := mounted(info.Traits.Mounts, StartDir(cwd)); ok {
+		return inside
+	}
 	if hostOnly(cwd) {
 		return info.Home
 	}
@@ -160,6 +163,16 @@ func firstDir(ctx context.Context, env environment.Environment, cwd string) envi
 		return p
 	}
 	return info.Home
+}
+
+// mounted is where a directory of this machine is found in a place that shows it.
+func mounted(mounts []environment.Mount, dir string) (environment.Path, bool) {
+	for _, m := range mounts {
+		if m.Host == dir {
+			return m.Inside, true
+		}
+	}
+	return "", false
 }
 
 // processDir are the values of terminal.cwd that mean the directory of the process.
