@@ -34,6 +34,8 @@ type Size struct {
 type Job struct {
 	ID        string            // "" = made: proc_ and 12 hexadecimal digits
 	Command   Command           // its Timeout is the longest life of the job
+	Shown     string            // how the command is recorded and shown, secrets replaced; "" = as it is
+	Encoding  string            // of what it prints; "" = UTF-8
 	Terminal  *Size             // runs on a terminal of that size; nil = on pipes
 	KeepStdin bool              // without a terminal: standard input stays open until it is closed; else it is /dev/null
 	Watch     []string          // text that, once on a finished line, is worth an event
@@ -74,7 +76,7 @@ type JobInfo struct {
 	Status       JobStatus         `json:"status"`
 	ExitCode     *int              `json:"exit_code,omitempty"` // nil while it runs, and where nobody could see it
 	End          JobEnd            `json:"completion_reason,omitempty"`
-	Source       string            `json:"termination_source,omitempty"` // who ended it
+	Source       string            `json:"termination_source,omitempty"` // who ended it: as Kill was told, "timeout", or a signal's name
 	Limit        string            `json:"limit,omitempty"`              // with EndLimit: which one, and its value
 	Terminal     *Size             `json:"size,omitempty"`
 	KeepStdin    bool              `json:"keep_stdin,omitempty"`
@@ -146,16 +148,17 @@ const (
 
 // JobEvent is something that a job has to tell its owner, once.
 type JobEvent struct {
-	ID         string            `json:"id"`
-	Type       JobEventType      `json:"type"`
-	Job        string            `json:"session_id,omitempty"`
-	Command    string            `json:"command,omitempty"`
-	Time       time.Time         `json:"time"`
-	ExitCode   *int              `json:"exit_code,omitempty"`
-	End        JobEnd            `json:"completion_reason,omitempty"`
-	Source     string            `json:"termination_source,omitempty"`
-	Pattern    string            `json:"pattern,omitempty"`
-	Output     string            `json:"output,omitempty"`
-	Suppressed int               `json:"suppressed,omitempty"`
-	Labels     map[string]string `json:"labels,omitempty"`
+	ID           string            `json:"id"`
+	Type         JobEventType      `json:"type"`
+	Job          string            `json:"session_id,omitempty"`
+	Command      string            `json:"command,omitempty"`
+	Time         time.Time         `json:"time"`
+	ExitCode     *int              `json:"exit_code,omitempty"`
+	End          JobEnd            `json:"completion_reason,omitempty"`
+	Source       string            `json:"termination_source,omitempty"`
+	Pattern      string            `json:"pattern,omitempty"`
+	Output       string            `json:"output,omitempty"`
+	Suppressed   int               `json:"suppressed,omitempty"`
+	StillRunning []ProcessRef      `json:"still_running,omitempty"` // the command ended, and these of its group go on
+	Labels       map[string]string `json:"labels,omitempty"`
 }

@@ -25,6 +25,8 @@ type Starting struct {
 	KeepStdin bool // standard input is a pipe that stays open
 	// Ready is told of the command before it runs. What it returns ends the command before it has begun.
 	Ready func(b Begun) error
+	// Ended is called once the command has ended, by the goroutine that saw it: nobody has to wait for that. It may take its time.
+	Ended func()
 }
 
 // Begun is a command that waits for its go.
@@ -120,6 +122,9 @@ func (s *Started) watch() {
 	s.r.struck(&res)
 	s.ended.Limit = res.Limit
 	close(s.over)
+	if s.r.job.Ended != nil {
+		s.r.job.Ended()
+	}
 }
 
 // Over is closed when the command has ended. Others of its group may go on.
@@ -127,6 +132,20 @@ func (s *Started) Over() <-chan struct{} { return s.over }
 
 // End is how it ended; meaningful after Over.
 func (s *Started) End() Ended { return s.ended }
+
+// OutputOver is closed when the last writer of its output is gone.
+func (s *Started) OutputOver() <-chan struct{} { return s.r.out.ended() }
+
+// Unread tells how many bytes of output lie there that nobody has read yet.
+func (s *Started) Unread() int {
+	raw, err := s.r.out.r.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	n := 0
+	_ = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unreadRequest) })
+	return n
+}
 
 // Drain reads what the command left in its pipe, for a bounded time: others may hold it for ever.
 func (s *Started) Drain() { s.r.drain() }

@@ -1,0 +1,376 @@
+//go:build linux || darwin
+
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/ansi"
+	"github.com/hermes-runtime/hermes/internal/engine"
+	"github.com/hermes-runtime/hermes/internal/textcap"
+)
+
+const (
+	// writePatience is how long a full pipe or terminal is waited for.
+	writePatience = 5 * time.Second
+	// endTime bounds the wait for a receipt once the ladder is over.
+	endTime = 5 * time.Second
+)
+
+// job is one job of a table, whether it runs, has ended, or was found after its keeper died.
+type job struct {
+	t     *Table
+	dir   string
+	rec   record        // doesn't change once begun is closed
+	begun chan struct{} // closed when the start is over, one way or the other
+	over  chan struct{} // closed when the command has ended and its receipt is written
+
+	log    *journal // nil unless held
+	sink   io.WriteCloser
+	screen *screen // nil without a terminal
+	watch  *watcher
+
+	mu     sync.Mutex
+	st     *engine.Started // nil unless held
+	rcpt   *receipt        // nil while it runs
+	ending *ending         // who ends it
+	left   []environment.ProcessRef
+	lost   *counts // of a log whose writer died
+	after  bool    // the command has ended and others of its group go on
+	life   *time.Timer
+}
+
+// ending is why a job is being ended.
+type ending struct {
+	as     environment.JobEnd
+	source string
+}
+
+var _ environment.Process = (*job)(nil)
+
+func newJob(t *Table, id string) *job {
+	return &job{t: t, dir: filepath.Join(t.o.Dir, id), begun: make(chan struct{}), over: make(chan struct{})}
+}
+
+// start starts the command. The record is on the disk before it gets its go; one that can't start has a record that says so.
+func (j *job) start(ctx context.Context, s Spec) error {
+	defer j.t.changed()
+	st, err := j.launch(ctx, s)
+	if err != nil {
+		j.failed(err)
+		return err
+	}
+	j.mu.Lock()
+	j.st = st
+	if j.rec.Life > 0 {
+		j.life = time.AfterFunc(j.rec.Life, func() { j.kill(ending{environment.EndTimeout, "timeout"}, 0) })
+	}
+	j.mu.Unlock()
+	close(j.begun)
+	return nil
+}
+
+func (j *job) launch(ctx context.Context, s Spec) (*engine.Started, error) {
+	wrong := func(op string, err error) error {
+		return &environment.Error{Kind: environment.ErrNotStarted, Op: op, Err: err}
+	}
+	if z := s.Job.Terminal; z != nil {
+		if err := checkSize(*z); err != nil {
+			return nil, wrong("give the job a terminal", err)
+		}
+	}
+	if err := reserve(j.dir); err != nil {
+		return nil, wrong("keep room for the receipt", err)
+	}
+	log, err := newJournal(filepath.Join(j.dir, logName), j.t.o.LogHead, j.t.o.LogTail)
+	if err != nil {
+		return nil, wrong("make the log", err)
+	}
+	j.log = log
+	j.log.warn = func(err error) { j.t.o.Log.Warn("the log of a job is incomplete", "id", j.rec.ID, "error", err) }
+	j.watch = newWatcher(j)
+	if err := j.filter(s.Job); err != nil {
+		return nil, wrong("read the output", err)
+	}
+	c := s.Job.Command
+	c.Timeout, c.Output, c.OnStart = 0, j.sink, nil // the life of the job is ours to end
+	if c.Grace == 0 {
+		c.Grace = s.Grace
+	}
+	if c.Environ == nil {
+		c.Env = withDefault(c.Env, "PYTHONUNBUFFERED", "1")
+	}
+	return j.t.engine.Start(ctx, c, s.Base, engine.Starting{
+		Terminal: s.Job.Terminal, KeepStdin: s.Job.KeepStdin, Ended: j.end,
+		Ready: func(b engine.Begun) error {
+			j.mu.Lock()
+			j.rec.PID, j.rec.Dir, j.rec.Group, j.rec.Start = b.PID, b.Dir, b.Group, b.Group.Start
+			j.mu.Unlock()
+			if err := putRecord(j.dir, j.rec); err != nil {
+				return fmt.Errorf("write the record of the job: %w", err)
+			}
+			if j.screen != nil {
+				j.screen.open()
+			}
+			return nil
+		},
+	})
+}
+
+// filter makes what output passes on its way to the log.
+func (j *job) filter(s environment.Job) error {
+	to := io.MultiWriter(j.log, j.watch)
+	var next io.WriteCloser = ansi.NewWriter(to)
+	if s.Terminal != nil {
+		j.screen = newScreen(j, *s.Terminal, to)
+		next = j.screen
+	}
+	text, err := textcap.NewDecoder(next, s.Encoding)
+	j.sink = chain{text, next}
+	return err
+}
+
+// chain is a decoder with what comes behind it.
+type chain struct {
+	io.WriteCloser
+	next io.Closer
+}
+
+func (c chain) Close() error { return errors.Join(c.WriteCloser.Close(), c.next.Close()) }
+
+func withDefault(env map[string]string, name, value string) map[string]string {
+	if _, set := env[name]; set {
+		return env
+	}
+	out := map[string]string{name: value}
+	for k, v := range env {
+		out[k] = v
+	}
+	return out
+}
+
+// failed completes a job that never began.
+func (j *job) failed(why error) {
+	r := receipt{Format: format, End: environment.EndFailedStart, Ended: time.Now(), GroupOver: true, Note: why.Error()}
+	if j.log != nil {
+		j.log.close()
+	}
+	if j.screen != nil {
+		_ = j.screen.Close()
+	}
+	if err := errors.Join(putRecord(j.dir, j.rec), putReceipt(j.dir, r)); err != nil {
+		j.t.o.Log.Warn("a job that could not start left no record", "id", j.rec.ID, "error", err)
+	}
+	j.mu.Lock()
+	j.rcpt = &r
+	j.mu.Unlock()
+	close(j.begun)
+	close(j.over)
+}
+
+// ready reports whether the start is over.
+func (j *job) ready() bool {
+	select {
+	case <-j.begun:
+		return true
+	default:
+		return false
+	}
+}
+
+// holds reports whether the job counts as running.
+func (j *job) holds() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.rcpt == nil
+}
+
+// lingers reports whether others of its group go on after its end.
+func (j *job) lingers() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.after
+}
+
+// held reports whether there is something for this process to end.
+func (j *job) held() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.st != nil && (j.rcpt == nil || j.after)
+}
+
+// handle gives the running command, nil where this process doesn't hold it.
+func (j *job) handle() *engine.Started {
+	<-j.begun
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.st
+}
+
+// Info tells how it stands.
+func (j *job) Info(_ context.Context, preview int) (environment.JobInfo, error) {
+	j.look()
+	i := j.info(preview)
+	if j.screen != nil && i.Status == environment.JobRunning {
+		i.Waiting = waiting(j.handle().Terminal())
+	}
+	return i, nil
+}
+
+func (j *job) info(preview int) environment.JobInfo {
+	j.mu.Lock()
+	r := j.rec
+	i := environment.JobInfo{
+		ID: r.ID, Command: r.Command, Dir: r.Dir, PID: r.PID, Started: r.Started, Status: environment.JobRunning, Terminal: r.Terminal,
+		KeepStdin: r.KeepStdin, Detached: j.ready() && j.st == nil && j.rcpt == nil,
+		Log: environment.Path(filepath.Join(j.dir, logName)), Labels: r.Labels,
+	}
+	if j.after {
+		i.StillRunning = j.left
+	}
+	if x := j.rcpt; x != nil {
+		i.Status, i.Ended, i.ExitCode, i.End, i.Source, i.Limit, i.Note = environment.JobExited, x.Ended, x.ExitCode, x.End, x.Source, x.Limit, x.Note
+	} else if i.Detached {
+		i.Note = detachedNote
+	}
+	j.mu.Unlock()
+	if !j.ready() {
+		return i
+	}
+	if i.Detached && j.kept() {
+		i.Detached, i.Note = false, "another process of hermes keeps it"
+	}
+	if j.screen != nil {
+		z := j.screen.size()
+		i.Terminal = &z
+	}
+	v, err := j.view()
+	if err != nil {
+		return i
+	}
+	defer v.close()
+	i.Lines, i.Chars, i.Dropped = v.total(), v.Chars, v.dropped()
+	i.Preview, _ = v.end(preview) // an unreadable log shows nothing
+	return i
+}
+
+// view opens the log as it is.
+func (j *job) view() (*view, error) {
+	j.mu.Lock()
+	log, c := j.log, counts{}
+	switch {
+	case j.rcpt != nil && !j.after:
+		log, c = nil, j.rcpt.Output
+	case j.lost != nil:
+		c = *j.lost
+	}
+	j.mu.Unlock()
+	if log != nil {
+		return log.view()
+	}
+	return openView(j.dir, c)
+}
+
+// Wait waits for the end of the command.
+func (j *job) Wait(ctx context.Context) error {
+	for {
+		every := time.Hour
+		if j.detached() {
+			every = 50 * time.Millisecond // nothing tells of its end
+		}
+		timer := time.NewTimer(every)
+		select {
+		case <-j.over:
+			timer.Stop()
+			return nil
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C:
+			j.look()
+		}
+	}
+}
+
+// Kill ends all that the job started.
+func (j *job) Kill(_ context.Context, source string) ([]environment.ProcessRef, error) {
+	return j.kill(ending{environment.EndKilled, source}, 0), nil
+}
+
+func (j *job) kill(e ending, grace time.Duration) []environment.ProcessRef {
+	st := j.handle()
+	j.mu.Lock()
+	if j.rcpt == nil && j.ending == nil {
+		j.ending = &e
+	}
+	done := j.rcpt != nil && !j.after
+	j.mu.Unlock()
+	switch {
+	case done:
+		return nil
+	case st == nil:
+		return j.killDetached(grace)
+	}
+	left := st.Kill(grace)
+	if len(left) == 0 {
+		t := time.NewTimer(endTime)
+		defer t.Stop()
+		select {
+		case <-j.over:
+		case <-t.C:
+		}
+	}
+	j.look()
+	return left
+}
+
+// Write sends bytes to its input.
+func (j *job) Write(_ context.Context, b []byte) (int, error) {
+	st, err := j.input()
+	if err != nil {
+		return 0, err
+	}
+	return st.Write(b, writePatience)
+}
+
+// input says why nothing can be written.
+func (j *job) input() (*engine.Started, error) {
+	st := j.handle()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.rcpt != nil:
+		return nil, fmt.Errorf("the job has ended: %w", io.ErrClosedPipe)
+	case st == nil:
+		return nil, fmt.Errorf("the keeper that held the job's input is gone: %w", io.ErrClosedPipe)
+	case j.rec.Terminal == nil && !j.rec.KeepStdin:
+		return nil, fmt.Errorf("the job was started without input: start it with keep_stdin or with pty: %w", io.ErrClosedPipe)
+	}
+	return st, nil
+}
+
+// CloseInput ends its input.
+func (j *job) CloseInput(context.Context) error {
+	st, err := j.input()
+	if err != nil {
+		return err
+	}
+	return st.CloseInput()
+}
+
+// Log reads lines of its output.
+func (j *job) Log(_ context.Context, offset, limit int) (environment.LogPage, error) {
+	v, err := j.view()
+	if err != nil {
+		return environment.LogPage{}, fmt.Errorf("read the log of %s: %w", j.rec.ID, err)
+	}
+	defer v.close()
+	return v.page(offset, limit)
+}
