@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -9,6 +10,7 @@ func awk(r *reader, st *state, c *Command, at place) {
 	words := c.Words[1:]
 	var texts []Word
 	fromFile := false
+	vars := map[string]string{}
 	for len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
 		text := words[0].Text
 		if text == "--" {
@@ -22,14 +24,16 @@ func awk(r *reader, st *state, c *Command, at place) {
 			value, words = words[0], words[1:]
 		}
 		switch {
+		case flag.takes("v") || flag.name == "assign":
+			if name, v, ok := strings.Cut(value.Text, "="); ok {
+				vars[name] = v
+			}
 		case flag.takes("e") || flag.name == "source":
 			texts = append(texts, value)
 		case flag.takes("f") || flag.takes("E") || flag.name == "file" || flag.name == "exec":
 			fromFile = true
-			if out, ok := r.processOut[value.From]; ok && !value.From.Empty() {
-				texts = append(texts, Word{Text: out.text, Span: value.Span})
-			} else {
-				r.ranFileAt(st, value, c)
+			if text, ok := r.programFile(st, value, c); ok {
+				texts = append(texts, text)
 			}
 		}
 	}
@@ -37,14 +41,13 @@ func awk(r *reader, st *state, c *Command, at place) {
 		texts = words[:1]
 	}
 	for _, w := range texts {
-		r.awkProgram(st, w, c, at)
+		r.awkProgram(st, w, vars, c, at)
 	}
 }
 
 // awkProgram scans a program's tokens: strings, names that were given a string, and what they are handed to.
-func (r *reader) awkProgram(st *state, w Word, c *Command, at place) {
+func (r *reader) awkProgram(st *state, w Word, vars map[string]string, c *Command, at place) {
 	text := w.Text
-	vars := map[string]string{}
 	value := func(s string) Word { return Word{Text: s, Span: w.Span} }
 	for i := 0; i < len(text); i++ {
 		switch ch := text[i]; {
@@ -97,6 +100,9 @@ func (r *reader) awkProgram(st *state, w Word, c *Command, at place) {
 					vars[name] = s
 					i = len(text) - len(after) - 1
 				}
+			case strings.HasPrefix(rest, "|") && !strings.HasPrefix(rest, "||") && vars[name] != "" &&
+				strings.HasPrefix(strings.TrimLeft(rest[1:], "& \t"), "getline"):
+				r.commandValue(st.clone(), value(vars[name]), c, false, at)
 			}
 		}
 	}
@@ -168,9 +174,9 @@ func sed(r *reader, st *state, c *Command, at place) {
 	if len(texts) == 0 && len(args.Values["f"])+len(args.Values["file"]) == 0 && len(args.Operands) > 0 {
 		texts = args.Operands[:1]
 	}
-	for _, w := range args.Values["f"] {
-		if out, ok := r.processOut[w.From]; ok && !w.From.Empty() {
-			texts = append(texts, Word{Text: out.text, Span: w.Span})
+	for _, w := range slices.Concat(args.Values["f"], args.Values["file"]) {
+		if text, ok := r.programFile(st, w, c); ok {
+			texts = append(texts, text)
 		}
 	}
 	if args.Long("sandbox", 2) {
@@ -276,6 +282,7 @@ func (r *reader) sedSubstitute(st *state, text string, w Word, c *Command, at pl
 	text = text[len(flags):]
 	name, file, writes := strings.Cut(flags, "w")
 	if strings.Contains(name, "e") {
+		with = strings.ReplaceAll(with, `\`+string(delim), string(delim))
 		if strings.ContainsAny(with, `&\`) {
 			r.text(st.clone(), Word{Text: markUnknown, Span: w.Span}, c, at)
 		} else {

@@ -32,6 +32,17 @@ func builtin(program string) func(*reader, *state, *Command) {
 var alwaysThere = []string{"/", "/tmp", "/var/tmp", "/etc", "/usr", "/var", "/bin", "/home", "/opt", "/root"}
 
 func changeDir(r *reader, st *state, c *Command) {
+	for _, a := range c.Assigns {
+		if a.Name == "CDPATH" {
+			old, had := st.vars["CDPATH"]
+			st.set("CDPATH", variable{vals: a.Value.Values()})
+			defer func() {
+				if st.set("CDPATH", old); !had {
+					st.unset("CDPATH")
+				}
+			}()
+		}
+	}
 	operand, found := "", false
 	for _, w := range c.Words[1:] {
 		if !found && len(w.Text) > 1 && w.Text[0] == '-' {
@@ -72,6 +83,13 @@ func (r *reader) oldDir(st *state) string {
 func (r *reader) moveTo(st *state, operands []string) {
 	var dirs []string
 	sure := true
+	for _, p := range st.searched() {
+		for _, op := range operands {
+			if op != "" && op[0] != '/' && op[0] != '.' && op[0] != mark {
+				dirs = unionDirs(dirs, []string{Join(p, op)})
+			}
+		}
+	}
 	for _, op := range operands {
 		if op == "" { // cd "" stays
 			dirs = unionDirs(dirs, st.dirs)
@@ -94,6 +112,15 @@ func (r *reader) moveTo(st *state, operands []string) {
 		st.fail(old)
 	}
 	st.dirs = dirs
+}
+
+// searched are the directories of CDPATH.
+func (st *state) searched() []string {
+	v, ok := st.vars["CDPATH"]
+	if !ok || len(v.vals) != 1 || !Literal(v.vals[0]) {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(v.vals[0], ":"), func(d string) bool { return !strings.HasPrefix(d, "/") })
 }
 
 func (st *state) fail(dirs []string) { st.failed = unionDirs(st.failed, dirs) }

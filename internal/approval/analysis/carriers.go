@@ -11,6 +11,7 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 		return output{}, false
 	}
 	r.optionRuns(st, c, at)
+	r.inlineRun(st, c, at)
 	if rows, ok := wrappers()[c.Program]; ok {
 		for i := range rows {
 			if in, ok := unwrap(c, &rows[i]); ok {

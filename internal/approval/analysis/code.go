@@ -15,6 +15,7 @@ func (r *reader) inline(st *state, text Word, c *Command, at place) output {
 	if !ok {
 		return output{}
 	}
+	printed := nothing
 	for _, v := range text.Values() {
 		v = Plain(v)
 		if !Known(leadMark(strings.TrimLeft(v, " \t\n"))) {
@@ -22,13 +23,50 @@ func (r *reader) inline(st *state, text Word, c *Command, at place) output {
 			continue
 		}
 		for _, a := range payload.Scan(lang, v, r.around(st, at)) {
+			if a.Kind == payload.Print {
+				printed = printed.then(output{a.Args[0][0], Known(a.Args[0][0])})
+				continue
+			}
 			r.perform(st, a, deed{c, text.Span}, at)
 			if r.full {
 				return output{}
 			}
 		}
+		if printed.text == "" {
+			if out, ok := printedText(v); ok {
+				printed = output{out, true}
+			}
+		}
 	}
-	return output{}
+	if printed.text == "" || len(text.Alts) > 0 || len(printed.text) > maxDecoded {
+		return output{}
+	}
+	return printed
+}
+
+// printers are what the languages call writing a text to standard output.
+var printers = []string{"console.log", "println", "print", "puts", "echo", "say", "io.write", "printf", "p", "BEGIN{print", "BEGIN{printf"}
+
+// printedText is what a program prints that does nothing but print one literal.
+func printedText(program string) (string, bool) {
+	rest := strings.TrimRight(strings.TrimSpace(program), "; \t\n}")
+	if strings.HasPrefix(rest, "BEGIN") {
+		rest = "BEGIN{" + strings.TrimLeft(rest[len("BEGIN"):], " {\t\n")
+	}
+	for _, verb := range printers {
+		text, ok := strings.CutPrefix(rest, verb)
+		if !ok {
+			continue
+		}
+		text = strings.TrimLeft(text, " \t(")
+		if text == "" || text[0] != '"' && text[0] != '\'' {
+			continue
+		}
+		if s, after, ok := quotedString(text); ok && strings.Trim(after, " )") == "" {
+			return s + "\n", true
+		}
+	}
+	return "", false
 }
 
 // around is what a program may know of its surroundings.

@@ -94,6 +94,15 @@ func (r *reader) loop(st *state, body func(*state) output) output {
 	branch := st.clone()
 	r.loops++
 	body(branch)
+	for range MaxLoopItems { // a loop that shifts comes to each parameter
+		left := len(branch.args)
+		if !branch.argsOK || left == 0 || left >= len(st.args) || r.full {
+			break
+		}
+		if body(branch); len(branch.args) >= left {
+			break
+		}
+	}
 	r.loops--
 	if len(branch.assigned) > 0 || !slices.Equal(branch.dirs, st.dirs) {
 		st.merge(branch, r)

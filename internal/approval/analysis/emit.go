@@ -139,6 +139,7 @@ func (r *reader) program(st *state, name string, c simple, at place) output {
 	if effect := builtin(name); effect != nil {
 		effect(r, st, &cmd)
 	}
+	r.evaluated(st, &cmd, at)
 	writes := slices.ContainsFunc(at.redirects, func(red Redirect) bool { return red.Write })
 	at.redirects = nil // the carrier has them already
 	r.direct(st, &cmd, at)
@@ -221,9 +222,11 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 		case syntax.RdrIn, syntax.DplIn:
 			out.Target = r.target(st, red, *at)
 			if (fd == "" || fd == "0") && red.Op == syntax.DplIn {
-				if behind, ok := st.fds[out.Target.Text]; ok {
-					at.stdin = behind
+				behind, ok := st.fds[out.Target.Text]
+				if !ok { // something that isn't followed
+					behind = Stdin{}
 				}
+				at.stdin = behind
 			}
 			if (fd == "" || fd == "0") && red.Op == syntax.RdrIn {
 				at.stdin = Stdin{Kind: StdinFile, File: out.Target, From: out.Target.From}
@@ -257,7 +260,7 @@ func (st *state) behind(fd string, red Redirect) {
 	switch {
 	case strings.HasPrefix(red.Op, "<<"):
 		fds[fd] = textStdin(red.Target, red.Op == "<<-", map[bool]string{true: "\n"}[red.Op == "<<<"])
-	case red.Op == "<":
+	case red.Op == "<", red.Op == "<>":
 		fds[fd] = Stdin{Kind: StdinFile, File: red.Target, From: red.Target.From}
 	}
 	st.fds = fds

@@ -66,6 +66,9 @@ func ansiC(s string) string {
 		switch {
 		case c == 'c' && i+1 < len(s):
 			i++
+			if s[i]&0x1f == 0 {
+				return b.String()
+			}
 			b.WriteByte(s[i] & 0x1f)
 		case n == 0:
 			b.WriteByte('\\')

@@ -10,6 +10,14 @@ func (r *reader) fanOut(st *state, in *inner, at place) output {
 	c := in.c
 	var extra []Word
 	span := c.Words[0].Span
+	if file, ok := in.value("a arg-file"); ok {
+		c.Stdin = Stdin{}
+		if out, made := r.processOut[file.From]; made && !file.From.Empty() {
+			c.Stdin = Stdin{Kind: StdinPipe, Text: out.value(), Known: out.known, From: file.From}
+		} else if out := r.contents(c, []string{file.Text}); out.known {
+			c.Stdin = Stdin{Kind: StdinText, Text: out.text, Known: true}
+		}
+	}
 	if c.Stdin.Known {
 		extra = in.arguments(span)
 	} else {

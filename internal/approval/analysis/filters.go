@@ -78,6 +78,11 @@ func (r *reader) filtered(f filter, c *Command) output {
 	if _, ok := literals(c.Words[1:]); !ok {
 		return output{}
 	}
+	if c.Program == "awk" || c.Program == "gawk" || c.Program == "mawk" {
+		if text, ok := printedText(c.Words[len(c.Words)-1].Text); ok && strings.HasPrefix(c.Words[len(c.Words)-1].Text, "BEGIN") {
+			return output{text, true}
+		}
+	}
 	words := slices.Clone(c.Words)
 	for i := range words {
 		words[i].Text = Plain(words[i].Text)

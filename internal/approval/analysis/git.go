@@ -78,6 +78,15 @@ func gitRuns(r *reader, st *state, c *Command, at place) {
 		r.valuesOf(sub, c, rest, "x", "extcmd", at)
 	case "clone", "fetch", "pull", "ls-remote", "archive", "push":
 		r.valuesOf(sub, c, rest, map[string]string{"clone": "u"}[verb], "upload-pack receive-pack exec", at)
+		for k, w := range rest {
+			setting, attached := strings.CutPrefix(w.Text, "--config=")
+			if !attached && verb == "clone" && oneOf(w, "-c", "--config") && k+1 < len(rest) {
+				setting = rest[k+1].Text
+			}
+			if key, value, ok := strings.Cut(setting, "="); ok && verb == "clone" {
+				r.gitConfig(sub, key, Word{Text: value, Span: w.Span}, c, at)
+			}
+		}
 		for _, w := range rest {
 			if cmd, ok := strings.CutPrefix(w.Text, "ext::"); ok { // "% " is a space inside a word
 				if strings.Contains(cmd, "% ") {

@@ -34,7 +34,7 @@ var optionRunners = sync.OnceValue(func() map[string][]optionRun {
 		"sftp":  {withNames(ssh, "BbcDFiJloPRSsX"), {short: "BbcDFiJloPRSsX", names: "S D", argv: true}},
 		"tar":   tar, "gtar": tar, "bsdtar": tar,
 		"rsync": {{short: "efBTM", long: "rsh filter exclude include rsync-path", names: "e rsh"}, {long: "rsync-path", names: "rsync-path", where: onRemote}},
-		"man":   {{short: "CRLmMsSepPrE", long: "pager", names: "P pager"}, {long: "html", names: "html"}},
+		"man":   {{short: "CRLmMsSepPrEH", long: "pager", names: "P H pager html"}},
 		"bat":   pager, "batcat": pager, "ag": pager, "ack": pager, "delta": pager,
 		"zip":     {{short: "btnxiP", long: "unzip-command", names: "TT unzip-command"}},
 		"sort":    {{short: "kStTo", long: "compress-program", names: "compress-program", argv: true}},
@@ -52,6 +52,9 @@ var optionRunners = sync.OnceValue(func() map[string][]optionRun {
 		"mail": mail, "mailx": mail, "mutt": {{short: "eFH", names: "e", prefix: "!", bare: true}},
 		"restic": {{long: "password-command", names: "password-command"}, {short: "o", long: "option", names: "o option", prefix: "sftp.command", bare: true}},
 		"borg":   {{long: "rsh", names: "rsh"}}, "rclone": {{long: "password-command sftp-ssh", names: "password-command sftp-ssh"}},
+		"mapfile": {{short: "dnOsuCc", names: "C"}}, "readarray": {{short: "dnOsuCc", names: "C"}},
+		"complete": {{short: "oAGWFCXPS", names: "C"}}, "compgen": {{short: "oAGWFCXPS", names: "C"}},
+		"cpio":   {{short: "CDEFHIMORV", long: "rsh-command", names: "rsh-command"}},
 		"unison": {{long: "sshcmd", names: "sshcmd"}},
 	}
 })

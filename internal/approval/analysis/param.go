@@ -249,7 +249,14 @@ func (b *builder) operator(p *syntax.ParamExp, vals []string, at place) []string
 			return each(vals, strings.ToLower)
 		case "U":
 			return each(vals, strings.ToUpper)
-		case "P", "E", "Q", "u":
+		case "P": // a prompt, whose substitutions run
+			for _, v := range vals {
+				b.r.substituted(b.st, Word{Text: v, Span: w.Span}, b.r.shellItself(p, at), at)
+			}
+			return each(vals, ansiC)
+		case "E":
+			return each(vals, ansiC)
+		case "Q", "u":
 			return each(vals, func(v string) string { return v })
 		}
 	case syntax.UpperAll:

@@ -69,6 +69,16 @@ func (in Input) settled() Input {
 // Paths returns an empty reading, to judge paths that no command names.
 func Paths(in Input) *Reading { return &Reading{Input: in.settled()} }
 
+// ownRoot takes off what leads to the root by way of the process itself.
+func ownRoot(p string) string {
+	for _, root := range [...]string{"/proc/self/root", "/proc/thread-self/root", "/proc/1/root"} {
+		if rest, ok := strings.CutPrefix(p, root); ok && (rest == "" || rest[0] == '/') {
+			return "/" + strings.TrimPrefix(rest, "/")
+		}
+	}
+	return p
+}
+
 // Targets resolves a word as a path, for each possible value and directory, as the environment that the command runs in sees it.
 func (r *Reading) Targets(c *Command, w Word) []Target {
 	var out []Target
@@ -91,7 +101,7 @@ func (r *Reading) Target(dir, value string) Target { return r.judge(Join(dir, va
 
 // TargetOf is Target in the environment that c runs in.
 func (r *Reading) TargetOf(c *Command, dir, value string) Target {
-	p := Join(dir, value)
+	p := ownRoot(Join(dir, value))
 	if c.Inside == nil {
 		return r.judge(r.real(p, c.index))
 	}

@@ -21,6 +21,18 @@ func specialCarrier(program string) func(*reader, *state, *Command, place) {
 		return salt
 	case "concurrently":
 		return concurrently
+	case "rvm":
+		return afterWord("do")
+	case "mix":
+		return afterWord("cmd")
+	case "cmake":
+		return cmakeTool
+	case "nix":
+		return nixRun
+	case "bind":
+		return bindKeys
+	case "m4", "gm4":
+		return m4
 	}
 	return nil
 }
@@ -35,7 +47,7 @@ func concurrently(r *reader, st *state, c *Command, at place) {
 }
 
 // specials are their names.
-const specials = "tmux tmate screen zellij at batch salt salt-call concurrently"
+const specials = "tmux tmate screen zellij at batch salt salt-call concurrently rvm mix cmake nix bind m4 gm4 wp drush rake pry irb scrapy arangosh"
 
 // elsewhere is the state of a shell that runs already: the same machine, an unknown directory.
 func elsewhere(st *state) *state {

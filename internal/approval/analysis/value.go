@@ -102,7 +102,7 @@ func MatchesName(text, name string) bool {
 
 // pattern reads the element of a marked text at t: one tells that it matches the byte of name at n, many that it matches any text.
 func pattern(text string, t int, name string, n int) (next int, one, many bool) {
-	if text[t] != mark {
+	if text[t] != mark || t+1 >= len(text) {
 		return t + 1, n < len(name) && text[t] == name[n], false
 	}
 	switch text[t+1] {

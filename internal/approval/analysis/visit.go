@@ -13,7 +13,9 @@ func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
 	refers := false
 	for _, a := range c.Args {
 		if a.Name == nil {
-			switch w := r.value(st, a.Value, at); w.Text { // declare -l, -u
+			w := r.value(st, a.Value, at)
+			r.subscript(st, w, r.shellItself(c, at), at)
+			switch w.Text { // declare -l, -u
 			case "-l", "-xl", "-lx", "-gl":
 				change = strings.ToLower
 			case "-u", "-xu", "-ux", "-gu":
@@ -135,7 +137,7 @@ func (r *reader) visitNode(st *state, n syntax.Node, at place) {
 
 func (r *reader) visitArithm(st *state, x syntax.ArithmExpr, at place) {
 	if x != nil {
-		r.visitNode(st, x, at)
+		r.arithm(st, x, at)
 	}
 }
 

@@ -295,8 +295,11 @@ func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
 	case *syntax.CoprocClause:
 		at.background, at.last = true, false
 		return r.stmt(st.clone(), c.Stmt, at)
-	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
-		r.visitNode(st, c, at)
+	case *syntax.TestClause:
+		r.testClause(st, c, at)
+		return nothing
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		r.arithm(st, c, at)
 		return nothing
 	case nil: // $(< file) prints the file
 		if at.stdin.Kind == StdinFile {

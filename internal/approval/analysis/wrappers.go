@@ -190,7 +190,7 @@ func runners() map[string]wrapper {
 		"bunx": {long: "package"}, "pnpx": {short: "pc", long: "package"},
 		"uvx":       {short: "p", long: "from with python index-url with-editable with-requirements"},
 		"nix-shell": {short: "pAEI", long: "run command attr expr argstr arg packages keep", text: "run command", only: true, mixed: true},
-		"env-cmd":   {short: "fr", long: "file"}, "envchain": {operands: 1}, "summon": {short: "pfeD"},
+		",":         {}, "env-cmd": {short: "fr", long: "file"}, "envchain": {operands: 1}, "summon": {short: "pfeD"},
 	}
 }
 
@@ -207,7 +207,7 @@ func verbRunners() map[string][]wrapper {
 		"pnpm": {{verb: "dlx", short: "pc", long: "package"}, {verb: "exec", short: "rCF", long: "filter dir"}},
 		"yarn": {{verb: "dlx", short: "p", long: "package"}, {verb: "exec"}}, "bun": {{verb: "x", long: "package"}},
 		"uv":   append([]wrapper{{verb: "tool run", short: "p", long: "from with python"}}, python...),
-		"pipx": {{verb: "run", long: "spec python pip-args index-url"}}, "bundle": {{verb: "exec", long: "gemfile"}}, "rvm": {{verb: "do"}},
+		"pipx": {{verb: "run", long: "spec python pip-args index-url"}}, "bundle": {{verb: "exec", long: "gemfile"}},
 		"volta": {{verb: "run", long: "node npm yarn"}}, "fnm": {{verb: "exec", long: "using"}}, "nvm": {{verb: "exec", operands: 1}},
 		"mise": {{verb: "exec", short: "c", long: "command", text: "c command", dash: true}, {verb: "x", short: "c", long: "command", text: "c command", dash: true}},
 		"rtx":  dashed, "opam": {{verb: "exec", long: "switch", dash: true}}, "guix": {{verb: "shell", dash: true}, {verb: "environment", dash: true}},

@@ -96,6 +96,7 @@ const (
 	Bomb                   // the program multiplies itself
 	Eval                   // a program text that isn't known is run
 	Statement              // a database is given Args[0]
+	Print                  // Args[0] goes to standard output
 )
 
 // Act is one thing that a program does to its surroundings.

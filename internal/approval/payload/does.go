@@ -152,9 +152,39 @@ func paths(args []value) (out []Text, made bool) {
 
 // deletes records that paths go. What the program itself made for its run may go without a word.
 func (s *scan) deletes(kind Kind, c *call, args []value) {
-	if p, made := paths(args); !made {
-		s.act(kind, c, p...)
+	p, made := paths(args)
+	if made {
+		return
 	}
+	if kind == Delete && len(p) == 1 && s.everything(p[0]) {
+		kind = DeleteTree
+	}
+	s.act(kind, c, p...)
+}
+
+// everything tells whether a path stands for all that a walk or a pattern over whole directories gives, with no test in between.
+func (s *scan) everything(p Text) bool {
+	dir, below := strings.CutSuffix(p[0], "/"+anyName)
+	if !below {
+		return false
+	}
+	if strings.HasSuffix(dir, anyName) {
+		return strings.HasSuffix(p[0], "/"+anyName+anyName+"/"+anyName) && !s.tested()
+	}
+	return s.walks[dir] && !s.tested()
+}
+
+// tested tells whether a condition stands a little in front of the place.
+func (s *scan) tested() bool {
+	for i := min(s.i, len(s.toks)) - 1; i >= 0 && i > s.i-60; i-- {
+		switch s.toks[i].text {
+		case "if", "unless", "filter", "select", "continue", "next", "endswith", "fnmatch":
+			return true
+		case "walk", "os.walk":
+			return false
+		}
+	}
+	return false
 }
 
 // writes records that a path is written, when it is known.

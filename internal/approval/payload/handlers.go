@@ -153,6 +153,10 @@ func kills(s *scan, c *call) value {
 
 // killSignal has the signal in front of the processes.
 func killSignal(s *scan, c *call) value {
+	if len(c.args) == 0 && len(c.named.keys) == 1 { // kill KILL => -1
+		s.act(Kill, c, Text{strings.TrimPrefix(c.named.keys[0], "SIG")}, c.named.list[0].text())
+		return value{}
+	}
 	p, _ := paths(c.args[min(1, len(c.args)):])
 	if sig := signalOf(c.arg(0)); sig[0] != "0" { // 0 only asks whether the process is there
 		s.act(Kill, c, append([]Text{sig}, p...)...)
@@ -253,6 +257,41 @@ func queries(s *scan, c *call) value {
 
 func wires(s *scan, _ *call) value {
 	s.flags.shell = true
+	return value{}
+}
+
+// prints writes its arguments to standard output, with what stands between and behind them.
+func prints(s *scan, c *call) value {
+	if _, ok := c.option("file"); ok {
+		return value{}
+	}
+	sep, end := " ", "\n"
+	for name, to := range map[string]*string{"sep": &sep, "end": &end} {
+		if v, ok := c.option(name); ok {
+			if *to, ok = v.exact(); !ok {
+				*to = Unknown
+			}
+		}
+	}
+	out := ""
+	for i, a := range c.args {
+		if i > 0 {
+			out += sep
+		}
+		out += a.text()[0]
+		if len(a.texts) > 1 {
+			out += Unknown
+		}
+	}
+	if out += end; len(out) <= maxDecoded {
+		s.act(Print, c, Text{out})
+	}
+	return value{}
+}
+
+// putsOut writes its first argument alone to standard output.
+func putsOut(s *scan, c *call) value {
+	s.act(Print, c, c.arg(0).text())
 	return value{}
 }
 

@@ -244,7 +244,7 @@ func javascriptCalls() map[string]handler {
 		"fs.symlink": two(Link), "fs.symlinkSync": two(Link), "fs.linkSync": two(Link), "fs.chmod": chmodPath, "fs.chmodSync": chmodPath,
 		"fs.promises.chmod": chmodPath, "Deno.chmod": chmodPath, "Deno.chmodSync": chmodPath, "fs.chown": chownPath, "fs.chownSync": chownPath,
 		"fs.lchownSync": chownPath, "fs.promises.chown": chownPath, "fs.truncate": truncates, "fs.truncateSync": truncates, "Deno.truncateSync": truncates,
-		"Deno.truncate": truncates, "fs.open": openMode, "fs.openSync": openMode, "fs.promises.open": openMode, "process.chdir": chdirs, "Deno.chdir": chdirs, "process.kill": kills, "Deno.kill": kills,
+		"Deno.truncate": truncates, "console.log": prints, "process.stdout.write": putsOut, "fs.open": openMode, "fs.openSync": openMode, "fs.promises.open": openMode, "process.chdir": chdirs, "Deno.chdir": chdirs, "process.kill": kills, "Deno.kill": kills,
 		"eval": evals, "Function": functionOf, "setTimeout": timers, "setInterval": timers, "vm.runInThisContext": evals, "vm.runInNewContext": evals,
 		"vm.runInContext": evals, "vm.Script": evals, "vm.compileFunction": evals, "#constructor": constructs, "#_compile": evals,
 		"String.fromCharCode": characters, "String.fromCodePoint": characters, "String": argText, "Buffer.from": bufferFrom, "Buffer": bufferFrom, "atob": decodeArg("base64"),

@@ -30,7 +30,7 @@ func perl() *language {
 		"#get": fetched, "#content": selfText, "#do": queries, "#prepare": queries, "sprintf": sprintfs, "#decoded_content": selfText, "IO::Socket::INET->new": sockets, "IO::Socket::INET.new": sockets, "IO::Socket.new": sockets, "socket": sockets,
 		"connect": sockets, "#remove": treeSelfKnown, "#remove_tree": treeSelf, "Path::Tiny::path": pathname, "path": pathname, "Pathname#remove": unlinkSelf, "Pathname#remove_tree": treeSelf,
 		"Pathname#spew": writeSelf, "IO::File.new": openMode, "Path::Tiny.new": pathname, "File::Spec.catfile": joinPaths, "File::Temp.new": temporary("/tmp"), "tempfile": temporary("/tmp"), "tempdir": temporary("/tmp"),
-		"syscall": nothing, "require": nothing,
+		"finddepth": findsAll, "find": findsAll, "File::Find::find": findsAll, "File::Find::finddepth": findsAll, "syscall": nothing, "require": nothing,
 	}
 	l.calls = with(m)
 	for _, n := range [...]string{"#replace", "#sub", "#split", "#map", "#format", "#get"} {
@@ -312,4 +312,21 @@ func treeSelfKnown(s *scan, c *call) value {
 func (l *lexer) afterWord() bool {
 	t := &l.toks[len(l.toks)-1]
 	return t.kind == tokName && letter(t.text[0])
+}
+
+// findsAll is File::Find's search, whose function deletes what it comes to.
+func findsAll(s *scan, c *call) value {
+	if !strings.Contains(s.text, "File::Find") || !strings.Contains(s.text, "unlink") && !strings.Contains(s.text, "rmdir") && !strings.Contains(s.text, "rmtree") {
+		return value{}
+	}
+	var dirs []value
+	for _, a := range c.args {
+		if a.isText() && !a.num {
+			dirs = append(dirs, a)
+		}
+	}
+	if len(dirs) > 0 && !strings.Contains(s.text, " if ") && !strings.Contains(s.text, "-f") && !strings.Contains(s.text, "=~") {
+		s.deletes(DeleteTree, c, dirs)
+	}
+	return value{}
 }

@@ -133,6 +133,10 @@ func (s *psScan) cmdlet(words []psWord, input psWord, start int) psWord {
 	if long, ok := cmdlets[name]; ok {
 		name = long
 	}
+	if native(words) {
+		s.program(words, start)
+		return psWord{}
+	}
 	p := psArguments(words[1:])
 	if p.on("whatif", 2) || p.on("?", 1) {
 		return psWord{}
@@ -203,8 +207,19 @@ func (s *psScan) cmdlet(words []psWord, input psWord, start int) psWord {
 		s.add(Kill, "Stop-Process", start, Text{"KILL"}, v.values())
 	case "stop-computer", "restart-computer":
 		s.add(Exec, words[0].one(), start, Text{map[string]string{"stop-computer": "poweroff", "restart-computer": "reboot"}[name]})
-	case "format-volume", "clear-disk", "initialize-disk", "remove-partition":
+	case "format-volume":
 		s.add(Exec, words[0].one(), start, Text{"mkfs"}, Text{"/dev/disk"})
+	case "clear-disk", "initialize-disk", "remove-partition":
+		s.add(Exec, words[0].one(), start, Text{"wipefs"}, Text{"-a"}, Text{"/dev/disk"})
+	case "invoke-cimmethod", "invoke-wmimethod":
+		if v, ok := p.get("methodname", 1, -1); ok && machineOff[strings.ToLower(v.one())] {
+			s.add(Exec, words[0].one(), start, Text{"reboot"})
+		} else if v, ok := p.get("name", 1, -1); ok && machineOff[strings.ToLower(v.one())] {
+			s.add(Exec, words[0].one(), start, Text{"reboot"})
+		}
+	case "remove-localuser", "remove-localgroup", "disable-localuser":
+		v, _ := p.get("name", 1, 0)
+		s.add(Exec, words[0].one(), start, Text{"userdel"}, v.values())
 	case "stop-service", "restart-service", "remove-service", "suspend-service":
 		v, _ := p.get("name", 1, 0)
 		s.add(Exec, words[0].one(), start, Text{"systemctl"}, Text{"stop"}, v.values())
@@ -232,6 +247,25 @@ func (s *psScan) cmdlet(words []psWord, input psWord, start int) psWord {
 		s.program(words, start)
 	}
 	return psWord{}
+}
+
+// machineOff are methods of the system's class that switch off or restart.
+var machineOff = words("reboot shutdown win32shutdown win32shutdowntracker")
+
+// native tells whether the options of a program that has an alias are its own: a bundle of letters, which no cmdlet takes. Where the
+// program exists, PowerShell has no alias of its name.
+func native(words []psWord) bool {
+	switch strings.ToLower(words[0].one()) {
+	case "rm", "mv", "cp", "ls", "kill":
+	default:
+		return false
+	}
+	for _, w := range words[1:] {
+		if n := len(w.param); n > 1 && n < 5 && strings.Trim(w.param, "rfvid") == "" {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *psScan) newObject(p psParams) psWord {

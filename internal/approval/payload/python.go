@@ -13,7 +13,7 @@ func python() *language {
 			newline: true, special: pythonString,
 		},
 		member: []string{"."}, adjacent: true, strip: []string{"builtins.", "__builtins__.", "__builtin__.", "__dict__.", "six.moves."},
-		prefix:  words("await not yield return raise assert del async else elif if while print try finally pass and or"),
+		prefix:  words("await not yield return raise assert del async else elif if while try finally pass and or"),
 		classes: words("pathlib.Path pathlib.PosixPath pathlib.PurePath ctypes.CDLL"),
 		callbacks: words("map filter starmap Thread Process Timer submit apply apply_async partial register run_in_executor call_soon to_thread " +
 			"call_later reduce imap imap_unordered start_new_thread spawn max min sorted addCallback"),
@@ -263,7 +263,7 @@ func (s *scan) pythonDef(end int) {
 func pythonCalls() map[string]handler {
 	m := map[string]handler{
 		"fileinput.input": edits, "fileinput.FileInput": edits, "#__subclasses__": introspects, "int": argText, "sqlalchemy.text": argText,
-		"psutil.process_iter": func(*scan, *call) value { return listOf(value{class: "psutil.Process"}) }, "psutil.Process#kill": killsFound, "psutil.Process#terminate": killsFound,
+		"print": prints, "sys.stdout.write": putsOut, "os.write": nothing, "psutil.process_iter": func(*scan, *call) value { return listOf(value{class: "psutil.Process"}) }, "psutil.Process#kill": killsFound, "psutil.Process#terminate": killsFound,
 		"#flushall": flushes, "#flushdb": flushes, "#drop_all": drops, "#drop_database": drops, "#drop_collection": drops, "#system": shellFirst, "#reboot": reboots, "pty.spawn": ptySpawn, "os.startfile": shellFirst, "asyncio.create_subprocess_exec": execArgs,
 		"os.execl": execAfter(1), "os.execlp": execAfter(1), "os.execle": execAfter(1), "os.execlpe": execAfter(1),
 		"os.spawnl": execAfter(2), "os.spawnlp": execAfter(2), "os.spawnle": execAfter(2), "os.spawnlpe": execAfter(2),

@@ -171,6 +171,12 @@ func scanned(s *scan, c *call) value {
 
 // walked is a list of (directory, its directories, its files).
 func walked(s *scan, c *call) value {
+	if t, ok := c.arg(0).exact(); ok {
+		if s.walks == nil {
+			s.walks = map[string]bool{}
+		}
+		s.walks[strings.TrimSuffix(t, "/")] = true
+	}
 	return listOf(listOf(value{texts: c.arg(0).text()}, listOf(text(anyName)), listOf(text(anyName))))
 }
 
@@ -280,7 +286,11 @@ func introspects(s *scan, c *call) value {
 
 // killsFound ends processes that a search gave.
 func killsFound(s *scan, c *call) value {
-	s.act(Exec, c, Text{"killall"}, Text{Unknown})
+	if s.tested() || s.testedBehind() {
+		s.act(Exec, c, Text{"killall"}, Text{Unknown})
+	} else {
+		s.act(Kill, c, Text{"KILL"}, Text{"-1"})
+	}
 	return value{}
 }
 
@@ -294,4 +304,14 @@ func flushes(s *scan, c *call) value {
 func drops(s *scan, c *call) value {
 	s.act(Statement, c, Text{"DROP DATABASE x"})
 	return value{}
+}
+
+// testedBehind tells whether a comprehension's condition stands behind the place.
+func (s *scan) testedBehind() bool {
+	for i := s.i; i < len(s.toks) && i < s.i+20; i++ {
+		if s.toks[i].text == "if" {
+			return true
+		}
+	}
+	return false
 }

@@ -48,7 +48,7 @@ func harmless(t *testing.T, lang payload.Lang, texts []string) {
 	t.Helper()
 	for _, text := range texts {
 		for _, a := range payload.Scan(lang, text, payload.Input{Home: "/home/ann"}) {
-			if a.Kind != payload.Read && a.Kind != payload.Write {
+			if a.Kind != payload.Read && a.Kind != payload.Write && a.Kind != payload.Print {
 				t.Errorf("%s\n   got %s", text, shown([]payload.Act{a}))
 			}
 		}
@@ -127,7 +127,7 @@ func TestPython_ActsAreFound(t *testing.T) {
 		{`import shutil; shutil.rmtree(x)`, "tree ?"},
 		{`import os; os.remove('/etc/passwd')`, "delete /etc/passwd"},
 		{"import os\nfor f in os.listdir('/etc'):\n    os.unlink('/etc/' + f)", "delete /etc/*"},
-		{"import os\nfor root, dirs, files in os.walk('/etc'):\n  for f in files:\n    os.remove(os.path.join(root, f))", "delete /etc/*"},
+		{"import os\nfor root, dirs, files in os.walk('/etc'):\n  for f in files:\n    os.remove(os.path.join(root, f))", "tree /etc/*"},
 		{`import glob, os; [os.remove(p) for p in glob.glob('/var/log/*.log')]`, "delete /var/log/*.log"},
 		{`for d in ['/etc', '/usr']: __import__('shutil').rmtree(d)`, "tree /etc|/usr"},
 		{`from pathlib import Path; Path('/etc/passwd').unlink()`, "delete /etc/passwd"},
@@ -161,7 +161,7 @@ func TestPython_ActsAreFound(t *testing.T) {
 		{`import sqlite3; sqlite3.connect('a').execute('DROP TABLE t')`, "sql DROP TABLE t"},
 		{`import fileinput; fileinput.input('/etc/hosts', inplace=True)`, "write /etc/hosts"},
 		{`().__class__.__base__.__subclasses__()[132]('x')`, "eval ?"},
-		{`import psutil; [p.kill() for p in psutil.process_iter()]`, "exec killall ?"},
+		{`import psutil; [p.kill() for p in psutil.process_iter()]`, "kill KILL -1"},
 		{`import os, stat; os.chmod('/bin/sh', stat.S_ISUID | 0o755)`, "chmod 06755 /bin/sh"},
 		{`import redis; redis.Redis().flushall()`, "exec redis-cli FLUSHALL"},
 		{`import tarfile; tarfile.open('a.tgz').extractall('/etc')`, "unpack a.tgz /etc"},

@@ -87,7 +87,8 @@ type scan struct {
 	endFn  []*scope // functions that end further on
 	dir    Text
 	flags  flags
-	given  []string // parameters that a call has bound before its function is read
+	walks  map[string]bool // directories that are gone through with all below
+	given  []string        // parameters that a call has bound before its function is read
 }
 
 // flags are facts of the whole program.
@@ -108,6 +109,7 @@ func (l *language) scan(text string, in Input) []Act {
 	if s.again() { // functions are read with what they are called with
 		s = l.read(text, in, s.fns)
 	}
+	s.bombs()
 	if s.flags.socket && s.flags.shell || s.flags.wired {
 		s.acts = append(s.acts, Act{Kind: NetShell, Call: "a socket wired to a shell", Args: []Text{{Unknown}}, End: len(text)})
 	}

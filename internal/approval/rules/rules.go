@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -153,8 +154,19 @@ func ByName(name string) *Row {
 	return nil
 }
 
-// Check lists every finding in a reading, gravest first, then by place.
-func Check(r *analysis.Reading) []Finding {
+// Check lists every finding in a reading, gravest first, then by place. A fault in a row is a finding, never a crash.
+func Check(r *analysis.Reading) (found []Finding) {
+	defer func() {
+		if v := recover(); v != nil {
+			span := analysis.Span{Start: 0, End: len(r.Text)}
+			found = append(found, Finding{Row: table().byNote[analysis.NoteUnparsed], Span: span, Text: r.Text, Command: -1,
+				Reason: fmt.Sprintf("the judgement of the command failed: %v", v)})
+		}
+	}()
+	return check(r)
+}
+
+func check(r *analysis.Reading) []Finding {
 	t := table()
 	var found []Finding
 	shared := &known{}

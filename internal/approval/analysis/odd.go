@@ -1,0 +1,192 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+)
+
+// Carriers whose command stands behind a word of their own, or in a text of their own form.
+
+// afterWord runs what stands behind one of the words: rvm VERSION do COMMAND.
+func afterWord(words ...string) func(*reader, *state, *Command, place) {
+	return func(r *reader, st *state, c *Command, at place) {
+		i := slices.IndexFunc(c.Words, func(w Word) bool { return oneOf(w, words...) })
+		if i < 1 || i+1 >= len(c.Words) {
+			return
+		}
+		r.runWords(st, c.Words[i+1:], c, at)
+	}
+}
+
+// runWords runs words as a command of its own.
+func (r *reader) runWords(st *state, words []Word, c *Command, at place) {
+	at.origin, at.last = origin(c, false), false
+	run := st.clone()
+	run.funcs = nil
+	r.run(run, simple{words: words, span: c.Span}, at)
+}
+
+// cmakeTool runs the command of cmake -E env, time and chdir.
+func cmakeTool(r *reader, st *state, c *Command, at place) {
+	if len(c.Words) < 4 || !c.Words[1].Is("-E") {
+		return
+	}
+	words := c.Words[3:]
+	switch c.Words[2].Text {
+	case "time":
+	case "chdir":
+		st = st.clone()
+		r.moveTo(st, words[0].Values())
+		words = words[1:]
+	case "env":
+		for len(words) > 0 && (strings.HasPrefix(words[0].Text, "--") || strings.Contains(words[0].Text, "=")) {
+			words = words[1:]
+		}
+	default:
+		return
+	}
+	if len(words) > 0 {
+		r.runWords(st, words, c, at)
+	}
+}
+
+// nixRun runs the program that a package is named after: nix run nixpkgs#busybox -- ARGUMENTS.
+func nixRun(r *reader, st *state, c *Command, at place) {
+	if len(c.Words) < 3 || !c.Words[1].Is("run") {
+		return
+	}
+	i := firstOperand(c.Words[2:], "fIA")
+	if i < 0 {
+		return
+	}
+	words := slices.Clone(c.Words[2+i:])
+	name := words[0].Text[strings.IndexByte(words[0].Text, '#')+1:]
+	words[0].Text, words[0].Alts = name[strings.LastIndexByte(name, '.')+1:], nil
+	if len(words) > 1 && words[1].Is("--") {
+		words = append(words[:1], words[2:]...)
+	}
+	r.runWords(st, words, c, at)
+}
+
+// bound keys: bind -x '"KEYS": COMMAND'.
+func bindKeys(r *reader, st *state, c *Command, at place) {
+	for _, w := range c.Args(Grammar{Short: "mqufrx"}).Values["x"] {
+		if _, cmd, ok := strings.Cut(w.Text, `":`); ok {
+			r.commandValue(st.clone(), Word{Text: strings.Trim(strings.TrimSpace(cmd), `"`), Span: w.Span}, c, false, at)
+		}
+	}
+}
+
+// m4 reads the commands that a macro text gives to a shell.
+func m4(r *reader, st *state, c *Command, at place) {
+	var texts []Word
+	if c.Stdin.Text != "" {
+		texts = append(texts, Word{Text: c.Stdin.Text, Span: c.Span})
+	}
+	args := c.Args(Grammar{Short: "DUIFR"})
+	for _, w := range args.Operands {
+		if text, ok := r.programFile(st, w, c); ok {
+			texts = append(texts, text)
+		}
+	}
+	for _, w := range texts {
+		for _, macro := range [...]string{"syscmd(", "esyscmd("} {
+			for _, cmd := range parenthesised(w.Text, macro) {
+				cmd = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(cmd), "`"), "'")
+				r.commandValue(st.clone(), Word{Text: cmd, Span: w.Span}, c, false, at)
+			}
+		}
+	}
+}
+
+// inlineRunners are programs, not interpreters, with a verb or option behind which they take a program text: the words in front of the
+// option, the option ("" for the next word), the language.
+var inlineRunners = map[string][]struct{ verb, options, lang string }{
+	"mix":      {{"run", "-e --eval", "elixir"}},
+	"wp":       {{"eval", "", "php"}},
+	"drush":    {{"php:eval", "", "php"}, {"ev", "", "php"}, {"eval", "", "php"}, {"php-eval", "", "php"}},
+	"rake":     {{"", "-e -E -p --execute --execute-print --execute-continue", "ruby"}},
+	"pry":      {{"", "-e --exec", "ruby"}},
+	"irb":      {{"", "-e", "ruby"}},
+	"scrapy":   {{"shell", "-c", "python"}},
+	"artisan":  {{"tinker", "--execute", "php"}},
+	"arangosh": {{"", "--javascript.execute-string", "node"}},
+}
+
+// inlineRun reads such a text; php artisan is artisan.
+func (r *reader) inlineRun(st *state, c *Command, at place) {
+	name, words := c.Program, c.Words[1:]
+	if name == "php" && len(words) > 1 && strings.HasSuffix(words[0].Text, "artisan") {
+		name, words = "artisan", words[1:]
+	}
+	for _, row := range inlineRunners[name] {
+		rest := words
+		if row.verb != "" {
+			i := slices.IndexFunc(words, func(w Word) bool { return w.Is(row.verb) })
+			if i < 0 {
+				continue
+			}
+			rest = words[i+1:]
+		}
+		for i, w := range rest {
+			option, value, attached := strings.Cut(w.Text, "=")
+			switch {
+			case row.options == "" && !strings.HasPrefix(w.Text, "-"):
+				r.inLanguage(st, w, row.lang, c, at)
+			case has(row.options, option) && attached && strings.HasPrefix(option, "--"):
+				r.inLanguage(st, Word{Text: value, Span: w.Span}, row.lang, c, at)
+			case has(row.options, w.Text) && i+1 < len(rest):
+				r.inLanguage(st, rest[i+1], row.lang, c, at)
+			default:
+				continue
+			}
+			break
+		}
+	}
+}
+
+// inLanguage reads a text as the program of an interpreter.
+func (r *reader) inLanguage(st *state, text Word, lang string, c *Command, at place) output {
+	at.last = false
+	as := *c
+	as.Program = lang
+	if !r.otherCode(st.clone(), text, &as, at) {
+		return r.inline(st.clone(), text, &as, at)
+	}
+	return output{}
+}
+
+// programFile is the text of a file that a program is told to run, as far as the session knows it.
+func (r *reader) programFile(st *state, w Word, c *Command) (Word, bool) {
+	if out, ok := r.processOut[w.From]; ok && !w.From.Empty() {
+		return Word{Text: out.value(), From: w.From, Span: w.Span}, true
+	}
+	if body, ok := descriptor(c, w); ok {
+		return body, true
+	}
+	if oneOf(w, "-", "/dev/stdin", "/dev/fd/0") {
+		switch {
+		case c.Stdin.Kind == StdinFile:
+			w = c.Stdin.File
+		case c.Stdin.Text != "":
+			return Word{Text: c.Stdin.Text, From: c.Stdin.From, Span: c.Span}, true
+		default:
+			return Word{}, false
+		}
+	}
+	if c.Inside != nil {
+		return Word{}, false
+	}
+	for _, d := range st.dirs {
+		p := Join(d, w.Text)
+		f, ok := r.fileAt(p)
+		if !ok {
+			continue
+		}
+		r.runsFile(c, p, f)
+		if f.origin == FileWritten && f.known {
+			return Word{Text: f.text, Span: w.Span}, true
+		}
+	}
+	return Word{}, false
+}
