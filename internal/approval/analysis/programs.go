@@ -50,11 +50,11 @@ func (r *reader) programs(word string, c simple, st *state) []string {
 		}
 		return []string{programName(base)}
 	}
-	for strings.Contains(base, markStar+markStar) {
-		base = strings.ReplaceAll(base, markStar+markStar, markStar)
-	}
 	if len(base) > maxName {
 		base = markUnknown
+	}
+	for strings.Contains(base, markStar+markStar) {
+		base = strings.ReplaceAll(base, markStar+markStar, markStar)
 	}
 	if !Known(base) {
 		return r.unknownProgram(word, base, c)
