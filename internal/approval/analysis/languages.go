@@ -146,9 +146,7 @@ func (r *reader) makefile(st *state, w Word, c *Command, at place) {
 		} else if _, rest, ok := strings.Cut(line, ";"); ok && strings.Contains(line, ":") {
 			recipe = append(recipe, strings.ReplaceAll(strings.TrimLeft(rest, "@-+ "), "$$", "$"))
 		} else {
-			for _, cmd := range parenthesised(line, "$(shell ") {
-				recipe = append(recipe, cmd)
-			}
+			recipe = append(recipe, parenthesised(line, "$(shell ")...)
 		}
 	}
 	if len(recipe) > 0 {

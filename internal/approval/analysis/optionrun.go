@@ -165,12 +165,11 @@ func afterPrefix(value, prefixes string) (string, bool) {
 			}
 			continue
 		}
-		name, rest := value, ""
-		if i := strings.IndexAny(value, "= \t"); i >= 0 {
-			name, rest = value[:i], strings.TrimLeft(value[i:], "= \t")
-		} else {
+		i := strings.IndexAny(value, "= \t")
+		if i < 0 {
 			continue
 		}
+		name, rest := value[:i], strings.TrimLeft(value[i:], "= \t")
 		head, open := strings.CutSuffix(p, "*")
 		if strings.EqualFold(name, p) || open && strings.HasPrefix(name, head) {
 			return rest, true
