@@ -50,6 +50,8 @@ type OpenOptions struct {
 	Subreaper   bool     // this process is the hermes binary and may become the parent of orphans below it
 	Log         *slog.Logger
 	Stderr      io.Writer // progress for a person; nil = none
+	// AskSecret asks the person at the terminal for something that must not be shown, such as a passphrase. nil = nobody is there.
+	AskSecret func(ctx context.Context, what string) (string, error)
 }
 
 var backends struct {

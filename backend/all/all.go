@@ -6,4 +6,5 @@ package all
 import (
 	_ "github.com/hermes-runtime/hermes/backend/docker"
 	_ "github.com/hermes-runtime/hermes/backend/local"
+	_ "github.com/hermes-runtime/hermes/backend/ssh"
 )

@@ -1,0 +1,110 @@
+// Package ssh runs commands on a host that is reached over SSH, which it speaks itself.
+package ssh
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/config"
+	"github.com/hermes-runtime/hermes/internal/engine/contact"
+)
+
+func init() {
+	config.Register(func() config.Sectioned { return defaults() })
+	environment.Register(environment.Backend{
+		Name:        name,
+		Description: "commands run on another host, over SSH",
+		Namespace:   environment.NamespaceOwn,
+		Config:      func() any { return defaults() },
+		Check:       check,
+		Traits:      func(any) environment.Traits { return traits },
+		Open:        open,
+		Probe:       probe,
+	})
+}
+
+// traits are those of a machine: nothing keeps a command from what the user may do there.
+var traits = environment.Traits{HostLike: true, Network: true}
+
+// check says why no host can be reached, as far as that can be told from here.
+func check(ctx context.Context, config any) error {
+	c := configOf(config)
+	if err := c.check(); err != nil {
+		return err
+	}
+	if _, err := c.source(os.Getenv).route(ctx, c.wanted()); err != nil {
+		return &environment.Error{Kind: environment.ErrUnavailable, Op: "find out how to reach " + c.Host, Err: err}
+	}
+	return nil
+}
+
+func (c *Config) source(getenv func(string) string) source {
+	return source{file: expander{settings: &settings{}, getenv: getenv}.file(c.SSHConfig), getenv: getenv}
+}
+
+func (c *Config) wanted() wanted { return wanted{host: c.Host, user: c.User, port: c.Port} }
+
+// visit makes what opens and probes places.
+func visit(c *Config, o environment.OpenOptions) *place {
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	x := expander{settings: &settings{}, getenv: getenv}
+	return &place{
+		config: c, o: o, getenv: getenv, log: log, finder: finder{config: c, self: o.GuardArgv, home: x.file},
+		dialer: dialer{source: c.source(getenv), want: c.wanted(), key: c.Key, ask: o.AskSecret, log: log},
+		base:   environment.Info{Backend: name, ID: c.Host, Namespace: environment.NamespaceOwn, Traits: traits},
+	}
+}
+
+func open(ctx context.Context, o environment.OpenOptions) (environment.Environment, error) {
+	c := configOf(o.Config)
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	p := visit(c, o)
+	e, err := contact.Open(ctx, contact.Options{What: "host " + c.Host, Info: p.base, Dial: p.reach, Variables: p.variables})
+	var known *environment.Error
+	if err != nil && errors.As(err, &known) {
+		return nil, known.Err // that no command was started is no news here
+	}
+	return e, err
+}
+
+// probe tells doctor what works.
+func probe(ctx context.Context, config any) []string {
+	c := configOf(config)
+	if err := c.check(); err != nil {
+		return []string{err.Error()}
+	}
+	self, _ := os.Executable() // without it the configured binary is looked at only
+	p := visit(c, environment.OpenOptions{GuardArgv: slices.DeleteFunc([]string{self}, func(s string) bool { return s == "" })})
+	conn, err := p.dialer.dial(ctx)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer conn.Close()
+	t := conn.last
+	lines := []string{fmt.Sprintf("%s@%s port %d answers (%s), the host is known", t.user, t.host, t.port, conn.ServerVersion())}
+	prog, err := p.finder.find(here())
+	if err != nil {
+		return append(lines, err.Error())
+	}
+	switch _, code, err := conn.do(ctx, forShell("h="+prog.hash+`; test -x "$HOME/.cache/hermes/resident-$h" || exit 90`), nil); {
+	case code == codeMissing:
+		lines = append(lines, "hermes is not there yet and will be brought at the first use")
+	case err != nil:
+		lines = append(lines, fmt.Sprintf("no command can be run there: %v", err))
+	default:
+		lines = append(lines, "hermes is there")
+	}
+	return lines
+}

@@ -1,0 +1,206 @@
+// Package contact keeps a place usable whose contact may end: it makes contact anew, once it is needed, and never runs anything twice.
+package contact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync/atomic"
+
+	"github.com/hermes-runtime/hermes/environment"
+)
+
+// Link is one contact with a place: an environment that tells when contact is over. Its operations fail with ErrUnavailable or
+// ErrNotStarted where nothing was told to the far side, and with ErrLost after that.
+type Link interface {
+	environment.Environment
+	Done() <-chan struct{}
+}
+
+// Options says how contact is made.
+type Options struct {
+	What string           // the place, for messages: "host example"
+	Info environment.Info // what is known before the first contact
+	// Dial makes contact. The former one, if there was one, is closed by then; the number of it is 0 for the first. anew says that
+	// what was in the place is gone. Every contact has the abilities of the first.
+	Dial func(ctx context.Context, number int) (l Link, anew bool, err error)
+	// Variables are given to every command that doesn't bring its whole environment, unless its state or itself sets them. They are
+	// asked for each time. nil = none.
+	Variables func() map[string]string
+}
+
+// keeper is a place over whatever contact there is.
+type keeper struct {
+	o         Options
+	info      atomic.Pointer[environment.Info]
+	live      atomic.Pointer[Link]
+	turn      chan struct{} // held while contact is made or ended
+	number    int           // guarded by turn
+	closed    bool          // guarded by turn
+	recreated atomic.Bool   // to be said with the next command
+}
+
+// full is a place with all that an engine there can do.
+type full struct{ *keeper }
+
+var (
+	_ environment.Environment = (*keeper)(nil)
+	_ environment.Environer   = full{}
+	_ environment.Searcher    = full{}
+)
+
+// Open makes the first contact. The place has the optional abilities that this contact has.
+func Open(ctx context.Context, o Options) (environment.Environment, error) {
+	k := &keeper{o: o, turn: make(chan struct{}, 1)}
+	k.info.Store(&o.Info)
+	l, err := k.reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, searches := l.(environment.Searcher)
+	_, tells := l.(environment.Environer)
+	if searches && tells {
+		return full{k}, nil
+	}
+	return k, nil
+}
+
+// Info describes the place as it was at the last contact.
+func (k *keeper) Info() environment.Info { return *k.info.Load() }
+
+// notStarted is a failure before anything was asked of the place.
+func (k *keeper) notStarted(err error) error {
+	var kind *environment.Error
+	if !errors.As(err, &kind) {
+		err = &environment.Error{Kind: environment.ErrUnavailable, Op: "reach " + k.o.What, Err: err}
+	}
+	return &environment.Error{Kind: environment.ErrNotStarted, Op: "use " + k.o.What, Err: err}
+}
+
+// reach gives a contact that works: the present one, or a new one.
+func (k *keeper) reach(ctx context.Context) (Link, error) {
+	if l := k.live.Load(); l != nil && !isOver(*l) {
+		return *l, nil
+	}
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return nil, k.notStarted(context.Cause(ctx))
+	}
+	before := k.live.Load()
+	switch {
+	case k.closed:
+		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "use " + k.o.What, Err: errors.New("the environment was closed")}
+	case before != nil && !isOver(*before):
+		return *before, nil
+	case before != nil:
+		_ = (*before).Close(ctx)
+	}
+	l, anew, err := k.o.Dial(ctx, k.number)
+	if err != nil {
+		return nil, k.notStarted(err)
+	}
+	k.number++
+	if anew {
+		k.recreated.Store(true)
+	}
+	info := l.Info()
+	k.info.Store(&info)
+	k.live.Store(&l)
+	return l, nil
+}
+
+func isOver(l Link) bool {
+	select {
+	case <-l.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// with does an operation over a contact that works, once more if the contact turned out to be over before the far side was told.
+func with[T any](ctx context.Context, k *keeper, do func(Link) (T, error)) (T, error) {
+	for again := true; ; again = false {
+		l, err := k.reach(ctx)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		v, err := do(l)
+		unbegun := errors.Is(err, environment.ErrNotStarted) || errors.Is(err, environment.ErrUnavailable)
+		if err == nil || !again || !unbegun || !isOver(l) {
+			return v, err
+		}
+	}
+}
+
+// Run runs one command.
+func (k *keeper) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
+	if k.o.Variables != nil && c.Environ == nil {
+		vars := k.variables(c.State)
+		maps.Copy(vars, c.Env)
+		c.Env = vars
+	}
+	res, err := with(ctx, k, func(l Link) (environment.Result, error) { return l.Run(ctx, c) })
+	if err == nil {
+		res.Recreated = k.recreated.Swap(false)
+	}
+	return res, err
+}
+
+// variables are those that every command gets, less what the session has set or removed itself.
+func (k *keeper) variables(s *environment.State) map[string]string {
+	vars := map[string]string{}
+	if k.o.Variables == nil {
+		return vars
+	}
+	maps.Copy(vars, k.o.Variables())
+	if s != nil {
+		for name := range s.Snapshot().Vars {
+			delete(vars, name)
+		}
+	}
+	return vars
+}
+
+// Environ tells the variables that a command with this state would see.
+func (f full) Environ(ctx context.Context, s *environment.State) (map[string]string, error) {
+	vars, err := with(ctx, f.keeper, func(l Link) (map[string]string, error) { return l.(environment.Environer).Environ(ctx, s) })
+	if err == nil {
+		maps.Copy(vars, f.variables(s))
+	}
+	return vars, err
+}
+
+// Search searches a tree where it lies.
+func (f full) Search(ctx context.Context, q environment.Query) (environment.Matches, error) {
+	return with(ctx, f.keeper, func(l Link) (environment.Matches, error) { return l.(environment.Searcher).Search(ctx, q) })
+}
+
+// Files is the file system of the place.
+func (k *keeper) Files() environment.FS { return &keptFS{k: k} }
+
+// Close lets go of the place.
+func (k *keeper) Close(ctx context.Context) error {
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("close %s: %w", k.o.What, context.Cause(ctx))
+	}
+	if k.closed {
+		return nil
+	}
+	k.closed = true
+	l := k.live.Load()
+	if l == nil {
+		return nil
+	}
+	if err := (*l).Close(ctx); err != nil {
+		return fmt.Errorf("close %s: %w", k.o.What, err)
+	}
+	return nil
+}
