@@ -156,6 +156,10 @@ func unsetVars(r *reader, st *state, c *Command) {
 
 // readVars sets what read and its kin read: known when the input is.
 func readVars(r *reader, st *state, c *Command) {
+	if c.Program == "getopts" {
+		r.options(st, c)
+		return
+	}
 	short := "adinNptu"
 	if c.Program != "read" {
 		short = "dnOsuCc"
@@ -182,12 +186,12 @@ func readVars(r *reader, st *state, c *Command) {
 	}
 	known = known && c.Program == "read" && len(lines) <= MaxValues
 	names := args.Operands
-	for _, w := range args.Values["a"] { // into an array
+	if arrays := args.Values["a"]; len(arrays) > 0 {
 		v := variable{vals: []string{markUnknown}, from: c.Stdin.From}
 		if known && len(lines) == 1 {
 			v = variable{arr: true, list: fieldWords(lines[0], ifs)}
 		}
-		st.set(w.Text, v)
+		st.set(arrays[0].Text, v)
 		return
 	}
 	if len(names) == 0 {
@@ -204,6 +208,46 @@ func readVars(r *reader, st *state, c *Command) {
 		}
 		if !known {
 			v.vals = []string{markUnknown}
+		}
+		st.set(name, v)
+	}
+}
+
+// options sets what getopts finds among the parameters: the letter, and the values of all options that take one.
+func (r *reader) options(st *state, c *Command) {
+	if len(c.Words) < 3 {
+		return
+	}
+	args, known := st.args, st.argsOK
+	if len(c.Words) > 3 {
+		args, known = c.Words[3:], true
+	}
+	letter, value := variable{vals: []string{markUnknown}}, variable{vals: []string{markUnknown}}
+	if spec, ok := c.Words[1].Exact(); ok && known {
+		var valued string
+		for i := 1; i < len(spec); i++ {
+			if spec[i] == ':' {
+				valued += spec[i-1 : i]
+			}
+		}
+		letter.vals, value.vals = nil, nil
+		for i := 0; i < len(args) && len(args[i].Text) > 1 && args[i].Text[0] == '-' && args[i].Text != "--"; i++ {
+			flag := parseFlag(args[i].Text, valued, nil)
+			for _, ch := range flag.letters {
+				letter.vals = union(letter.vals, []string{string(ch)})
+			}
+			switch {
+			case flag.wants && i+1 < len(args):
+				i++
+				value.vals, value.from = union(value.vals, args[i].Values()), either(value.from, args[i].From)
+			case flag.value != "":
+				value.vals = union(value.vals, []string{flag.value})
+			}
+		}
+	}
+	for name, v := range map[string]variable{c.Words[2].Text: letter, "OPTARG": value} {
+		if len(v.vals) == 0 {
+			v.vals = []string{""}
 		}
 		st.set(name, v)
 	}

@@ -39,9 +39,13 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 	case "su", "runuser":
 		r.su(st, c, at)
 	case "trap":
-		if len(c.Words) > 2 {
-			r.code(c, c.Words[1].From)
-			r.text(st.clone(), c.Words[1], c, at)
+		words := c.Words[1:]
+		if len(words) > 0 && words[0].Is("--") {
+			words = words[1:]
+		}
+		if len(words) > 1 && !strings.HasPrefix(words[0].Text, "-") {
+			r.code(c, words[0].From)
+			r.text(st.clone(), words[0], c, at)
 		}
 	case "alias":
 		for _, w := range c.Words[1:] {
@@ -109,7 +113,8 @@ func (r *reader) wrapped(st *state, in *inner, at place) (out output, carried bo
 	case w.joined, in.shell && len(in.words) == 1 && strings.ContainsAny(in.words[0].Text, " \t\n;"):
 		return r.joined(run, in.words, c, at), true
 	case c.Program == "xargs" || c.Program == "parallel":
-		return r.fanOut(run, in, at), false
+		out := r.fanOut(run, in, at)
+		return out, out.known && out.text != ""
 	}
 	return r.run(run, simple{words: in.words, assigns: in.assigns, span: c.Span, bypass: true}, at), true
 }

@@ -30,7 +30,9 @@ func (r *reader) call(st *state, c *syntax.CallExpr, s *syntax.Stmt, at place) o
 	if len(s.Redirs) == 0 {
 		span = r.span(c, at)
 	}
-	hidden := false
+	hidden, sinks := false, len(r.sinks)
+	printed := output{}
+	defer func() { r.drain(sinks, printed) }()
 	if len(s.Redirs) > 0 {
 		hidden = r.redirects(st, s.Redirs, &at)
 	}
@@ -64,7 +66,9 @@ func (r *reader) call(st *state, c *syntax.CallExpr, s *syntax.Stmt, at place) o
 		}
 		return nothing
 	}
+	at.want = at.want || len(r.sinks) > sinks
 	out := r.run(st, simple{words: words, assigns: assigns, span: span}, at)
+	printed = out
 	if hidden {
 		return nothing
 	}
@@ -91,7 +95,7 @@ func (r *reader) run(st *state, c simple, at place) output {
 	var out output
 	for i, v := range first.Values() {
 		if f := st.funcs[v]; f != nil && Literal(v) && !c.bypass {
-			return r.enter(st, f, c, at)
+			return r.enterWith(st, f, c, at)
 		}
 		if body, ok := r.aliases[v]; ok && !c.bypass {
 			r.expand(st, body, c, at)
@@ -154,6 +158,26 @@ func (r *reader) program(st *state, name string, c simple, at place) output {
 		r.filed(st, &cmd, out)
 	} else {
 		r.leaves(st, &cmd)
+	}
+	return out
+}
+
+// enterWith reads a function's body with the variables that are set for the call.
+func (r *reader) enterWith(st *state, f *function, c simple, at place) output {
+	before := map[string]variable{}
+	for _, a := range c.assigns {
+		if old, ok := st.vars[a.Name]; ok {
+			before[a.Name] = old
+		}
+		st.set(a.Name, variable{vals: a.Value.Values(), from: a.Value.From})
+	}
+	out := r.enter(st, f, c, at)
+	for _, a := range c.assigns {
+		if old, ok := before[a.Name]; ok {
+			st.set(a.Name, old)
+		} else {
+			st.set(a.Name, variable{vals: []string{markUnknown}})
+		}
 	}
 	return out
 }

@@ -6,9 +6,11 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -33,9 +35,9 @@ func filterOf(program string) (filter, bool) {
 	case "awk", "gawk", "mawk":
 		return filter{grammar: Grammar{Short: "Fv"}, skip: 1, apply: awkText}, true
 	case "base64", "gbase64":
-		return filter{grammar: Grammar{Short: "wio"}, apply: decodes("dD", base64Text)}, true
+		return filter{grammar: Grammar{Short: "wio"}, apply: coded("dD", base64Text, base64.StdEncoding.EncodeToString)}, true
 	case "base32":
-		return filter{grammar: Grammar{Short: "w"}, apply: decodes("dD", base32Text)}, true
+		return filter{grammar: Grammar{Short: "w"}, apply: coded("dD", base32Text, base32.StdEncoding.EncodeToString)}, true
 	case "basenc":
 		return filter{grammar: Grammar{Short: "w"}, apply: basenc}, true
 	case "openssl":
@@ -53,10 +55,20 @@ func filterOf(program string) (filter, bool) {
 	case "gunzip", "zcat", "gzcat", "gzip":
 		return filter{apply: gunzipped(program)}, true
 	case "tee", "sponge", "pv", "buffer", "sort", "uniq", "iconv", "dos2unix", "fold", "fmt", "expand":
+		if program == "fold" {
+			return filter{grammar: Grammar{Short: "wcb"}, apply: folded}, true
+		}
 		if program == "sort" || program == "uniq" {
 			return filter{apply: oneLine}, true
 		}
 		return filter{skip: 99, apply: unchanged(program)}, true
+	case "nl", "gnl":
+		return filter{grammar: Grammar{Short: "bdfhilnsvw"}, apply: numbered}, true
+	case "perl", "ruby":
+		return filter{grammar: Grammar{Short: "e"}, apply: func(a *Args, in string) (string, bool) {
+			code, given := a.first("e")
+			return in, given && strings.TrimSpace(code) == "" && a.Has("p")
+		}}, true
 	case "rot13":
 		return filter{apply: func(_ *Args, in string) (string, bool) {
 			return mapped(in, trSet("A-Za-z"), trSet("N-ZA-Mn-za-m")), true
@@ -127,6 +139,16 @@ func decodes(letters string, decode func(string) (string, bool)) func(*Args, str
 	}
 }
 
+// coded decodes with one of the letters, and encodes without.
+func coded(letters string, decode func(string) (string, bool), encode func([]byte) string) func(*Args, string) (string, bool) {
+	return func(a *Args, in string) (string, bool) {
+		if !a.Has(letters) && !a.Long("decode", 1) {
+			return encode([]byte(in)) + "\n", true
+		}
+		return decode(in)
+	}
+}
+
 func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
 
 func base64Text(in string) (string, bool) {
@@ -173,7 +195,10 @@ func opensslText(a *Args, in string) (string, bool) {
 }
 
 func xxd(a *Args, in string) (string, bool) {
-	if !a.Has("r") || !a.Has("p") {
+	if !a.Has("r") {
+		return hex.EncodeToString([]byte(in)) + "\n", a.Has("p")
+	}
+	if !a.Has("p") {
 		return "", false
 	}
 	text, err := hex.DecodeString(squeezed(in))
@@ -197,7 +222,12 @@ func reversed(_ *Args, in string) (string, bool) {
 func gunzipped(program string) func(*Args, string) (string, bool) {
 	return func(a *Args, in string) (string, bool) {
 		if program == "gzip" && !a.Has("d") && !a.Long("decompress", 1) {
-			return "", false
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			if _, err := z.Write([]byte(in)); err != nil || z.Close() != nil {
+				return "", false
+			}
+			return b.String(), true
 		}
 		z, err := gzip.NewReader(bytes.NewReader([]byte(in)))
 		if err != nil {
@@ -206,6 +236,24 @@ func gunzipped(program string) func(*Args, string) (string, bool) {
 		text, err := io.ReadAll(io.LimitReader(z, maxDecoded+1))
 		return string(text), err == nil
 	}
+}
+
+// numbered is nl, which puts numbers in front of lines.
+func numbered(_ *Args, in string) (string, bool) {
+	n := 0
+	return eachLine(in, func(line string) (string, bool) {
+		n++
+		return fmt.Sprintf("%6d\t%s", n, line), line != ""
+	})
+}
+
+// folded is fold, of lines that are short enough.
+func folded(a *Args, in string) (string, bool) {
+	width := 80
+	if w, ok := a.first("w"); ok {
+		width, _ = strconv.Atoi(w)
+	}
+	return eachLine(in, func(line string) (string, bool) { return line, len(line) <= width })
 }
 
 func unchanged(program string) func(*Args, string) (string, bool) {

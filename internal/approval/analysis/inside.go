@@ -68,6 +68,15 @@ func inContainer(_ *reader, st *state, in *inner) *Inside {
 	return &Inside{Name: name, Container: true, Home: "/root"}
 }
 
+// inMachine is inContainer where the name is not the host's own: USER@ and USER@.host.
+func inMachine(r *reader, st *state, in *inner) *Inside {
+	if len(in.operands) > 0 && (strings.HasSuffix(in.operands[0].Text, "@") || strings.HasSuffix(in.operands[0].Text, ".host")) {
+		st.abroad("")
+		return nil
+	}
+	return inContainer(r, st, in)
+}
+
 // inMounted is a container that the command starts, with the mounts and the program that its options name.
 func inMounted(r *reader, st *state, in *inner) *Inside {
 	outer := st.clone()

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +26,10 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool, at place) {
 	if p.Index != nil {
 		vals = b.r.element(b.st, p, name)
 	}
-	if p.Excl {
+	switch {
+	case p.Excl && name == "#" && b.st.argsOK && len(b.st.args) > 0:
+		vals = b.st.args[len(b.st.args)-1].Values()
+	case p.Excl:
 		vals = b.r.indirect(b.st, vals)
 	}
 	if !p.Excl && !p.Length && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0 {
@@ -36,12 +41,17 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool, at place) {
 
 // list tells whether an expansion is a list of words: $@, $*, ${a[@]}, ${a[*]}.
 func (b *builder) list(p *syntax.ParamExp, name string) (words []Word, star, ok bool) {
-	if p.Exp != nil || p.Length || p.Excl || p.Repl != nil || p.Slice != nil {
+	if p.Exp != nil || p.Length || p.Repl != nil {
 		return nil, false, false
 	}
 	if name == "@" || name == "*" {
-		if !b.st.argsOK {
+		if !b.st.argsOK || p.Excl {
 			return nil, false, false
+		}
+		if p.Slice != nil { // counted from $0
+			all := append([]Word{{Text: b.st.name}}, b.st.args...)
+			words, ok = part(all, p.Slice)
+			return words, name == "*", ok
 		}
 		return b.st.args, name == "*", true
 	}
@@ -53,7 +63,45 @@ func (b *builder) list(p *syntax.ParamExp, name string) (words []Word, star, ok 
 	if !known || !v.arr {
 		return nil, false, false
 	}
+	switch {
+	case p.Excl && v.keys == nil:
+		for i := range v.list {
+			words = append(words, Word{Text: strconv.Itoa(i)})
+		}
+		return words, w.Lit() == "*", true
+	case p.Excl:
+		for _, k := range slices.Sorted(maps.Keys(v.keys)) {
+			words = append(words, Word{Text: k})
+		}
+		return words, w.Lit() == "*", true
+	case p.Slice != nil:
+		words, ok = part(v.list, p.Slice)
+		return words, w.Lit() == "*", ok
+	}
 	return v.list, w.Lit() == "*", true
+}
+
+// part is a slice of a list of words.
+func part(words []Word, s *syntax.Slice) ([]Word, bool) {
+	from, ok := number(s.Offset)
+	if !ok {
+		return nil, false
+	}
+	if from < 0 {
+		from += len(words)
+	}
+	if from < 0 || from > len(words) {
+		return nil, true
+	}
+	end := len(words)
+	if s.Length != nil {
+		n, ok := number(s.Length)
+		if !ok || n < 0 {
+			return nil, false
+		}
+		end = min(end, from+n)
+	}
+	return words[from:end], true
 }
 
 func (b *builder) words(list []Word, quoted, star bool) {
@@ -81,7 +129,12 @@ func (b *builder) words(list []Word, quoted, star bool) {
 // parameter returns the values of a plain parameter.
 func (r *reader) parameter(st *state, name string) []string {
 	switch name {
-	case "$", "?", "#", "-", "RANDOM", "SECONDS", "PPID", "BASHPID", "UID", "EUID", "LINENO":
+	case "#":
+		if st.argsOK {
+			return []string{strconv.Itoa(len(st.args))}
+		}
+		return []string{markSome}
+	case "$", "?", "-", "RANDOM", "SECONDS", "PPID", "BASHPID", "UID", "EUID", "LINENO":
 		return []string{markSome}
 	case "!":
 		return []string{markJob}
@@ -319,8 +372,20 @@ func trim(v string, op syntax.ParExpOperator, pattern string) string {
 func replace(v string, orig, with Word, all bool) string {
 	o, ok1 := orig.Exact()
 	w, ok2 := with.Exact()
-	if !ok1 || !ok2 || strings.ContainsAny(o, "*?[#%") {
+	if !ok1 || !ok2 || strings.ContainsAny(o, "*?[") {
 		return markUnknown
+	}
+	if rest, ok := strings.CutPrefix(o, "#"); ok && !all {
+		if after, found := strings.CutPrefix(v, rest); found {
+			return w + after
+		}
+		return v
+	}
+	if rest, ok := strings.CutPrefix(o, "%"); ok && !all {
+		if before, found := strings.CutSuffix(v, rest); found {
+			return before + w
+		}
+		return v
 	}
 	n := 1
 	if all {

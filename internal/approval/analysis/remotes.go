@@ -95,7 +95,7 @@ func containers() map[string][]wrapper {
 		"pct":            {{verb: "exec", operands: 1, where: inContainer}},
 		"jexec":          {{short: "uU", operands: 1, where: inContainer}},
 		"runc":           {{verb: "exec", short: "eup", long: "cwd env user", operands: 1, where: inContainer}},
-		"machinectl":     {{verb: "shell", short: "HME", long: "uid setenv machine host", operands: 1, where: inContainer}},
+		"machinectl":     {{verb: "shell", short: "HME", long: "uid setenv machine host", operands: 1, where: inMachine}},
 		"virt-customize": {{short: "adc", long: "run-command firstboot-command", text: "run-command firstboot-command", only: true, where: inContainer}},
 		"flatpak":        {{verb: "run", short: "d", long: "branch arch", words: "command", operands: 1, only: true}},
 	}

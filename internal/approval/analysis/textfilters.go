@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -206,9 +207,27 @@ func sedText(a *Args, in string) (string, bool) {
 			}
 			flags, next, _ := strings.Cut(rest, ";")
 			text = strings.TrimSpace(next)
-			from, head, tail, ok := plainPattern(parts[0])
-			if !ok || strings.ContainsAny(parts[1], `&\`) || strings.Trim(flags, "g ") != "" {
+			if strings.Trim(flags, "g ") != "" {
 				return "", false
+			}
+			from, head, tail, ok := plainPattern(parts[0])
+			if !ok || strings.ContainsAny(parts[1], `&\`) {
+				re, ok := sedPattern(parts[0], a.Has("Er") || a.Long("regexp-extended", 3))
+				if !ok {
+					return "", false
+				}
+				with := sedReplacement(parts[1])
+				in, _ = eachLine(in, func(line string) (string, bool) {
+					if strings.Contains(flags, "g") {
+						return re.ReplaceAllString(line, with), true
+					}
+					at := re.FindStringSubmatchIndex(line)
+					if at == nil {
+						return line, true
+					}
+					return line[:at[0]] + string(re.ExpandString(nil, with, line, at)) + line[at[1]:], true
+				})
+				continue
 			}
 			n := 1
 			if strings.Contains(flags, "g") {
@@ -236,6 +255,57 @@ func sedText(a *Args, in string) (string, bool) {
 		}
 	}
 	return in, true
+}
+
+// sedPattern is a basic or an extended regular expression as Go has them; ok is false for one that means something else there.
+func sedPattern(p string, extended bool) (*regexp.Regexp, bool) {
+	if len(p) > maxPattern || p == "" {
+		return nil, false
+	}
+	if !extended { // backslashes change sides
+		var b strings.Builder
+		for i := 0; i < len(p); i++ {
+			switch c := p[i]; {
+			case c == '\\' && i+1 < len(p):
+				if i++; strings.IndexByte("(){}|+?", p[i]) < 0 {
+					b.WriteByte('\\')
+				}
+				b.WriteByte(p[i])
+			case strings.IndexByte("(){}|+?", c) >= 0:
+				b.WriteByte('\\')
+				b.WriteByte(c)
+			default:
+				b.WriteByte(c)
+			}
+		}
+		p = b.String()
+	}
+	re, err := regexp.Compile(p)
+	return re, err == nil
+}
+
+// sedReplacement writes & and \1 as Go does.
+func sedReplacement(with string) string {
+	var b strings.Builder
+	for i := 0; i < len(with); i++ {
+		switch c := with[i]; {
+		case c == '$':
+			b.WriteString("$$")
+		case c == '&':
+			b.WriteString("${0}")
+		case c == '\\' && i+1 < len(with):
+			if i++; with[i] >= '0' && with[i] <= '9' {
+				b.WriteString("${" + with[i:i+1] + "}")
+			} else if with[i] == 'n' {
+				b.WriteByte('\n')
+			} else {
+				b.WriteByte(with[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // plainPattern tells whether a regular expression is plain text, perhaps held to the beginning or the end.

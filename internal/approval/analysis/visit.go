@@ -59,6 +59,7 @@ func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
 		}
 		keys := map[string]Word{}
 		for _, e := range a.Array.Elems {
+			r.visitArithm(st, e.Index, at)
 			if e.Index != nil && e.Value != nil {
 				keys[indexText(e.Index)] = r.value(st, e.Value, at)
 			}
@@ -165,18 +166,35 @@ func (r *reader) process(st *state, p *syntax.ProcSubst, at place) Flow {
 	in.want = p.Op == syntax.CmdIn
 	if p.Op == syntax.CmdOut {
 		in.stdin = Stdin{Kind: StdinPipe}
+		r.sinks = append(r.sinks, sink{st.clone(), p.Stmts, in, len(r.out.Commands)})
+		return Flow{}
 	}
 	start := len(r.out.Commands)
 	out := r.list(st.clone(), p.Stmts, in)
 	flow := Flow{start, len(r.out.Commands)}
-	if p.Op == syntax.CmdOut {
-		return Flow{}
-	}
 	if r.processOut == nil {
 		r.processOut = map[Flow]output{}
 	}
 	r.processOut[flow] = out
 	return flow
+}
+
+// sink is a process substitution that reads what its command writes.
+type sink struct {
+	st    *state
+	stmts []*syntax.Stmt
+	at    place
+	start int // the command's index
+}
+
+// drain runs the process substitutions from the n-th on with what their command printed.
+func (r *reader) drain(n int, out output) {
+	for len(r.sinks) > n {
+		last := r.sinks[len(r.sinks)-1]
+		r.sinks = r.sinks[:len(r.sinks)-1]
+		last.at.stdin = Stdin{Kind: StdinPipe, Text: out.value(), Known: out.known, From: Flow{last.start, len(r.out.Commands)}}
+		r.list(last.st, last.stmts, last.at)
+	}
 }
 
 // inner is the place of a substitution: its own output, no part of the pipeline around it.

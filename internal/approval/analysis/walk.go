@@ -24,6 +24,7 @@ type reader struct {
 	respawned  map[*function]int
 	files      map[string]file   // that the text itself made
 	loops      int               // loops around the place
+	sinks      []sink            // process substitutions that read, until their command ran
 	renamed    map[string]string // programs by the path or name that the text gave them
 }
 
@@ -220,7 +221,9 @@ func (r *reader) redirected(st *state, s *syntax.Stmt, at place) output {
 	hidden := false
 	if len(s.Redirs) > 0 {
 		if _, simple := s.Cmd.(*syntax.CallExpr); !simple {
+			sinks := len(r.sinks)
 			hidden = r.redirects(st, s.Redirs, &at)
+			defer func() { r.drain(sinks, output{}) }()
 			if len(at.redirects) > 0 {
 				start, reds := len(r.out.Commands), at.redirects
 				r.emitRedirects(st, r.span(s, at), &at)

@@ -40,7 +40,7 @@ var removers = map[string]struct {
 
 // removing lists the programs that delete.
 func removing() []string {
-	names := []string{"find", "gfind", "bfs", "fd", "fdfind", "cmake", "hdfs", "hadoop", "tar", "gtar", "bsdtar", "zip", "borg", "restic",
+	names := []string{"find", "gfind", "bfs", "fd", "fdfind", "cmake", "hdfs", "hadoop", "tar", "gtar", "bsdtar", "zip", "7z", "7za", "7zr", "7zz", "borg", "restic",
 		"duplicity", "tarsnap",
 		"rdiff-backup"}
 	for name := range removers {
@@ -92,6 +92,10 @@ func (a *Act) otherRemoval() removal {
 		if a.option([]string{"--remove-files"}, false) {
 			return removal{operands: tarArgs(a).Operands, recursive: true}
 		}
+	case "7z", "7za", "7zr", "7zz":
+		if args := a.Args(analysis.Grammar{}); len(args.Operands) > 2 && args.Operands[0].Is("a") && a.option([]string{"-sdel"}, false) {
+			return removal{operands: args.Operands[2:], recursive: true}
+		}
 	case "zip":
 		if args := a.Args(analysis.Grammar{Short: "bnPtisxZ"}); len(args.Operands) > 1 && (args.Has("m") || args.Long("move", 3)) {
 			return removal{operands: args.Operands[1:], recursive: args.Has("r") || args.Long("recurse-paths", 7)}
@@ -133,11 +137,11 @@ var backups = sync.OnceValue(func() map[string][]*compiled {
 
 // wide are the words of a find expression that leave out little or nothing.
 var wide = []string{"-depth", "-d", "-xdev", "-mount", "-print", "-print0", "-true", "-follow", "-noleaf", "-delete", "-ls", "-o", "-or", "-a",
-	"-and",
+	"-and", "-prune",
 	"-ignore_readdir_race", "-warn", "-nowarn", "(", ")", "-x", "-readable", "-writable"}
 
 // wideValued are those with a value.
-var wideValued = []string{"-type", "-mindepth", "-maxdepth", "-printf", "-xtype", "-regextype"}
+var wideValued = []string{"-type", "-mindepth", "-maxdepth", "-printf", "-xtype", "-regextype", "-fprint", "-fprint0", "-fls"}
 
 // deleters are programs that make a find -exec a deleting one.
 var deleters = []string{"rm", "unlink", "shred", "rimraf", "grm", "srm", "wipe", "rmdir"}
@@ -155,29 +159,93 @@ func (a *Act) search() removal {
 		}
 		words = words[1:]
 	}
-	deletes := false
-	for i := 0; i < len(words); i++ {
-		switch text := words[i].Text; {
-		case text == "-delete":
-			deletes = true
-		case text == "-exec" || text == "-execdir" || text == "-ok" || text == "-okdir":
-			for i < len(words) && words[i].Text != ";" && words[i].Text != "+" {
-				i++
-			}
-		case text == "!" || text == "-not": // all but a few is nearly all
-			if i++; i < len(words) && (takesValue(words[i].Text) || slices.Contains(wideValued, words[i].Text)) {
-				i++
-			}
-		case slices.Contains(wideValued, text):
-			i++
-		case takesValue(text):
-			i++
-			r.narrow = r.narrow || i >= len(words) || strings.Trim(analysis.Plain(words[i].Text), "*") != ""
-		case !slices.Contains(wide, text):
-			r.narrow = true
+	e := expression{words: words}
+	r.narrow, _ = e.either()
+	return a.searched(r, e.deletes)
+}
+
+// expression reads the tests and actions of find for what they leave out.
+type expression struct {
+	words   []analysis.Word
+	deletes bool
+	depth   int
+}
+
+// bracketed is how many brackets inside each other are read.
+const bracketed = 64
+
+// either reads alternatives up to a closing bracket or the end. narrow tells that something is left out: by each alternative that acts,
+// or, of tests alone, by each. acts tells that one deletes or runs a program.
+func (e *expression) either() (narrow, acts bool) {
+	tests, actions := true, true
+	for {
+		n, does := e.every()
+		if does {
+			acts, actions = true, actions && n
+		}
+		tests = tests && n
+		if len(e.words) == 0 || e.words[0].Text == ")" {
+			break
+		}
+		e.words = e.words[1:]
+	}
+	if acts {
+		return actions, true
+	}
+	return tests, false
+}
+
+// every reads what stands between two -o.
+func (e *expression) every() (narrow, acts bool) {
+	for len(e.words) > 0 {
+		switch text := e.words[0].Text; text {
+		case ")", "-o", "-or", ",":
+			return narrow, acts
+		default:
+			n, does := e.primary()
+			narrow, acts = narrow || n, acts || does
 		}
 	}
-	return a.searched(r, deletes)
+	return narrow, acts
+}
+
+// primary reads one test or action, with its value.
+func (e *expression) primary() (narrow, acts bool) {
+	text := e.words[0].Text
+	e.words = e.words[1:]
+	switch {
+	case text == "-delete":
+		e.deletes = true
+		return false, true
+	case text == "-exec" || text == "-execdir" || text == "-ok" || text == "-okdir":
+		for len(e.words) > 0 && e.words[0].Text != ";" && e.words[0].Text != "+" {
+			e.words = e.words[1:]
+		}
+		e.words = e.words[min(1, len(e.words)):]
+		return false, true
+	case text == "!" || text == "-not": // all but a few is nearly all
+		if len(e.words) > 0 {
+			_, acts = e.primary()
+		}
+		return false, acts
+	case text == "(":
+		if e.depth++; e.depth > bracketed {
+			e.words = nil
+			return true, false
+		}
+		narrow, acts = e.either()
+		e.depth--
+		e.words = e.words[min(1, len(e.words)):]
+		return narrow, acts
+	case slices.Contains(wideValued, text):
+		e.words = e.words[min(1, len(e.words)):]
+		return false, false
+	case takesValue(text):
+		narrow = len(e.words) == 0 || strings.Trim(analysis.Plain(e.words[0].Text), "*") != ""
+		e.words = e.words[min(1, len(e.words)):]
+		return narrow, false
+	}
+	return !slices.Contains(wide, text), false
 }
 
 // searched completes a search: it deletes by itself, or by a program that it runs.
