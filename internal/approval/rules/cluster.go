@@ -84,19 +84,22 @@ func clusterRows() []Row {
 func clusterMore(a *Act) []Hit {
 	hit := strings.HasSuffix(a.Program, "-uninstall.sh") || strings.HasSuffix(a.Program, "-killall.sh")
 	if a.Program == "kubectl" || a.Program == "oc" {
-		patch, text := false, ""
+		patch := false
+		var b strings.Builder
 		for _, w := range a.Words[1:] {
 			if strings.HasPrefix(w.Text, "--dry-run") && w.Text != "--dry-run=none" {
 				return nil
 			}
 			patch = patch || w.Is("patch")
-			text += strings.Map(func(r rune) rune {
+			b.WriteString(strings.Map(func(r rune) rune {
 				if r == ' ' || r == '\n' || r == '"' || r == '\'' {
 					return -1
 				}
 				return r
-			}, w.Text) + " "
+			}, w.Text))
+			b.WriteByte(' ')
 		}
+		text := b.String()
 		hit = patch && (strings.Contains(text, "finalizers:null") || strings.Contains(text, "finalizers:[]") || strings.Contains(text,
 			"op:remove,path:/metadata/finalizers"))
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+	"github.com/hermes-runtime/hermes/internal/approval/payload"
 )
 
 // Remember says what an answer to a row may be stored for.
@@ -53,7 +54,10 @@ type Act struct {
 	known *known // what was found out about the reading's commands
 	wrote memo[[]analysis.Target]
 	gone  memo[removal]
+	sql   memo[[]payload.SQLFinding]
 	paths map[*analysis.Word][]analysis.Target // what lists of operands name, by their first
+	words map[string][]analysis.Target         // what single words name
+	args  []parsed
 }
 
 // memo holds what several rows ask for.
@@ -71,7 +75,8 @@ func (m *memo[T]) get(find func() T) T {
 
 // known is shared by the acts of one reading.
 type known struct {
-	private map[int]bool // by index: the command reads what is private
+	private map[int]bool       // by index: the command reads what is private
+	lines   map[lineKey]string // what commands look like
 }
 
 // Hit is one match of a row.
@@ -258,8 +263,35 @@ func addNotes(found []Finding, r *analysis.Reading) []Finding {
 	return found
 }
 
-// Line shows the command as it will run, on one line.
+// lineKey tells commands apart by what their lines are made of. A pattern stands for many programs with the same words.
+type lineKey struct {
+	word     *analysis.Word
+	redirect *analysis.Redirect
+	words    int
+	others   int
+}
+
+// Line shows the command as it will run, on one line. It is made once: many rows may find something in a long command.
 func (a *Act) Line() string {
+	if a.known == nil || len(a.Words) == 0 {
+		return a.show()
+	}
+	key := lineKey{word: &a.Words[0], words: len(a.Words), others: len(a.Redirects)}
+	if key.others > 0 {
+		key.redirect = &a.Redirects[0]
+	}
+	line, ok := a.known.lines[key]
+	if !ok {
+		if a.known.lines == nil {
+			a.known.lines = map[lineKey]string{}
+		}
+		line = a.show()
+		a.known.lines[key] = line
+	}
+	return line
+}
+
+func (a *Act) show() string {
 	parts := make([]string, 0, len(a.Words)+len(a.Redirects))
 	for _, w := range a.Words {
 		parts = append(parts, quote(analysis.Show(w.Text)))
@@ -343,7 +375,7 @@ func (a *Act) resolved(words []analysis.Word) []analysis.Target {
 		seen = make(map[analysis.Target]bool, len(words))
 	}
 	for _, w := range words {
-		for _, t := range a.Reading.Targets(a.Command, w) {
+		for _, t := range a.named(w, len(words)) {
 			if seen == nil && slices.Contains(out, t) || seen[t] {
 				continue
 			}
@@ -358,6 +390,21 @@ func (a *Act) resolved(words []analysis.Word) []analysis.Target {
 			a.paths = map[*analysis.Word][]analysis.Target{}
 		}
 		a.paths[&words[0]] = out
+	}
+	return out
+}
+
+// named is what one of n words names. Of many the answers are kept: rows look at the same words in lists of their own.
+func (a *Act) named(w analysis.Word, n int) []analysis.Target {
+	if n <= few || len(w.Alts) > 0 {
+		return a.Reading.Targets(a.Command, w)
+	}
+	out, ok := a.words[w.Text]
+	if !ok {
+		if out = a.Reading.Targets(a.Command, w); a.words == nil {
+			a.words = map[string][]analysis.Target{}
+		}
+		a.words[w.Text] = out
 	}
 	return out
 }

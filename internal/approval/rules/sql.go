@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"strings"
+
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
 )
@@ -40,18 +42,25 @@ func sqlRows() []Row {
 func sqlRow(r Row, act payload.SQLAct) Row {
 	r.Family, r.Remember, r.Leaves, r.Programs = "sql", RememberAll, true, sqlPrograms()
 	r.Match = func(a *Act) []Hit {
-		for _, c := range clientsOf(a) {
-			for _, text := range sqlTexts(a, c) {
-				for _, f := range payload.SQL(text, c.dialect) {
-					if f.Act == act {
-						return []Hit{{Reason: "destroys data in a database: " + f.Text}}
-					}
-				}
+		for _, f := range a.sql.get(a.statements) {
+			if f.Act == act {
+				return []Hit{{Reason: "destroys data in a database: " + f.Text}}
 			}
 		}
 		return nil
 	}
 	return r
+}
+
+// statements are the destroying ones in all that a database client is given.
+func (a *Act) statements() []payload.SQLFinding {
+	var found []payload.SQLFinding
+	for _, c := range clientsOf(a) {
+		for _, text := range sqlTexts(a, c) {
+			found = append(found, payload.SQL(text, c.dialect)...)
+		}
+	}
+	return found
 }
 
 // sqlTexts lists the SQL that a client is given: by options, operands, standard input, and files that the session wrote.
@@ -105,11 +114,12 @@ func (a *Act) fileText(w analysis.Word) []string {
 }
 
 func joined(words []analysis.Word) string {
-	text := ""
+	var text strings.Builder // of ten thousand words
 	for _, w := range words {
-		text += analysis.Show(w.Text) + " "
+		text.WriteString(analysis.Show(w.Text))
+		text.WriteByte(' ')
 	}
-	return text
+	return text.String()
 }
 
 func plain(w analysis.Word) []string {
