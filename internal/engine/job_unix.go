@@ -221,6 +221,9 @@ func (s *Started) Release() {
 	s.r.e.calls.Done()
 }
 
+// HideInherited makes every descriptor that this process was born with close-on-exec.
+func HideInherited() { hideInherited() }
+
 func winsize(z environment.Size) *pty.Winsize {
 	return &pty.Winsize{Rows: uint16(z.Rows), Cols: uint16(z.Cols)} //nolint:gosec // bounded by who asks
 }

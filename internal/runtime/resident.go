@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hermes-runtime/hermes/internal/engine/guard"
@@ -18,4 +19,16 @@ const spareThreads = 24
 func Resident(ctx context.Context, o resident.ServeOptions) error {
 	resident.Reserve(spareThreads)
 	return resident.Serve(ctx, resident.Stdio(), o)
+}
+
+// Keeper is the hidden role that keeps the jobs of a home, whoever comes and goes. Where another one does already there is nothing to do.
+func Keeper(ctx context.Context, o resident.KeeperServeOptions) error {
+	if err := resident.Detach(); err != nil {
+		return err
+	}
+	err := resident.ServeKeeper(ctx, o)
+	if errors.Is(err, resident.ErrKept) {
+		return nil
+	}
+	return err
 }

@@ -37,8 +37,8 @@ const (
 // idForm is what an id may look like: it names a directory.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// newID makes an id that no job has.
-func newID() string {
+// NewID makes an id that no job has.
+func NewID() string {
 	var b [6]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return "proc_" + hex.EncodeToString(b[:])

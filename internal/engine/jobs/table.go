@@ -128,7 +128,7 @@ func (t *Table) Start(ctx context.Context, s Spec) (environment.Process, error) 
 func (t *Table) enter(s Spec) (*job, error) {
 	id := s.Job.ID
 	if id == "" {
-		id = newID()
+		id = NewID()
 	}
 	if !idForm.MatchString(id) {
 		return nil, fmt.Errorf("the id %q is none: letters, digits, _ and -, at most 64", id)

@@ -115,6 +115,7 @@ var kinds = []struct {
 	{"not exist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"permission", fs.ErrPermission},
 	{"is directory", syscall.EISDIR}, {"no directory", syscall.ENOTDIR}, {"not empty", syscall.ENOTEMPTY}, {"no space", syscall.ENOSPC},
 	{"read-only", syscall.EROFS}, {"other device", syscall.EXDEV}, {"name too long", syscall.ENAMETOOLONG}, {"links", syscall.ELOOP},
+	{"closed pipe", io.ErrClosedPipe},
 }
 
 func failureOf(err error) *failure {

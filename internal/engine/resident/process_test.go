@@ -17,6 +17,10 @@ import (
 const role = "HERMES_TEST_RESIDENT"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == keeperRole {
+		keeperMain()
+		return
+	}
 	if os.Getenv(role) == "" {
 		os.Exit(m.Run())
 	}

@@ -41,6 +41,7 @@ type ServeOptions struct {
 	Text    bool     // the transport carries lines of text
 	Environ []string // nil = the process's
 	Guard   []string // starts the guard of what runs; nil = none
+	Keeper  []string // starts the keeper of jobs; nil = none: jobs end with the server
 	Log     *slog.Logger
 }
 
@@ -55,6 +56,8 @@ type server struct {
 
 	mu    sync.Mutex
 	login *engine.Login
+
+	keeping keeping
 }
 
 // Serve runs the engine for whoever is at the other end of rw, until they leave. What runs by then is ended. The error is nil if they
@@ -96,7 +99,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, o ServeOptions) error {
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	err = s.engine.Close(end)
+	err = errors.Join(s.engine.Close(end), s.endJobs(end))
 	_ = conn.Close()
 	if cause := conn.Err(); !errors.Is(cause, io.EOF) && !errors.Is(cause, wire.ErrClosed) {
 		err = errors.Join(cause, err)
@@ -127,7 +130,7 @@ func (s *server) settle(body json.RawMessage) error {
 func (s *server) accept(st *wire.Stream) {
 	defer func() { _ = st.Finish() }()
 	serve, ok := map[string]func(*wire.Stream, *talk) error{
-		opRun: s.run, opFile: s.file, opSearch: s.find, opEnviron: s.environ,
+		opRun: s.run, opFile: s.file, opSearch: s.find, opEnviron: s.environ, opJob: s.job,
 	}[string(st.Head())]
 	if !ok {
 		st.Reset(fmt.Sprintf("the operation %.50q is not known", st.Head()))

@@ -1,0 +1,60 @@
+//go:build linux || darwin
+
+package resident
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/hermes-runtime/hermes/internal/engine/resident/wire"
+)
+
+const (
+	// jobsDir holds the jobs below a home, runDir what belongs to processes that run.
+	jobsDir = "jobs"
+	runDir  = "run"
+	// longestSocket is what the path of a socket may have on every system, in bytes: macOS takes 104 with the end mark.
+	longestSocket = 100
+)
+
+func encode(v any) ([]byte, error) { return json.Marshal(v) }
+
+// socketPath is where the keeper of a home listens. Its directory is there afterwards, and ours alone. A path that is too long for a
+// socket is replaced by one in a short private directory.
+func socketPath(home string) (string, error) {
+	name := "keeper-" + strconv.Itoa(wire.Version) + ".sock"
+	dir := filepath.Join(home, runDir)
+	if len(filepath.Join(dir, name)) > longestSocket {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(home)) // never fails
+		dir = filepath.Join("/tmp", "hermes-"+strconv.Itoa(os.Getuid())+"-"+strconv.FormatUint(h.Sum64(), 36))
+	}
+	if err := private(dir); err != nil {
+		return "", fmt.Errorf("make a directory for the keeper's socket: %w", err)
+	}
+	return filepath.Join(dir, name), nil
+}
+
+// private makes a directory that nobody else can enter, and refuses one that is somebody else's.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	i, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if s, ok := i.Sys().(*syscall.Stat_t); !i.IsDir() || !ok || int(s.Uid) != os.Getuid() {
+		return fmt.Errorf("%s is no directory of this user", dir)
+	}
+	if i.Mode().Perm()&0o077 != 0 {
+		return errors.Join(os.Chmod(dir, 0o700))
+	}
+	return nil
+}
