@@ -47,6 +47,7 @@ type OpenOptions struct {
 	KillGrace   time.Duration
 	Limits      Limits
 	GuardArgv   []string // starts the guard (the binary in a hidden role); nil = there is none
+	KeeperArgv  []string // starts the keeper of jobs (likewise); nil = jobs are kept by this process, and end with it
 	Subreaper   bool     // this process is the hermes binary and may become the parent of orphans below it
 	Log         *slog.Logger
 	Stderr      io.Writer // progress for a person; nil = none

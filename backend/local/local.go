@@ -3,6 +3,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,6 +66,8 @@ type place struct {
 	log    func(msg string, args ...any)
 	shell  bool // hermes was started from a shell, which has read the user's files
 
+	keeping keeping
+
 	mu    sync.Mutex
 	login *engine.Login // nil until the user's files were read
 }
@@ -120,6 +123,7 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 	p.engine = engine.New(engine.Options{
 		Grace: o.KillGrace, Limits: o.Limits, Home: o.HermesHome, Subreaper: o.Subreaper, Guard: o.GuardArgv, Log: o.Log,
 	})
+	p.keeping.o = o
 	p.describe(o, home, getenv)
 	if noHome != "" {
 		p.info.Notes = append(p.info.Notes, noHome)
@@ -148,6 +152,9 @@ func (p *place) describe(o environment.OpenOptions, home string, getenv func(str
 	}
 	if n := diskNote(o, p.config, getenv); n != "" {
 		p.info.Notes = append(p.info.Notes, n)
+	}
+	if !keepsJobs(o) && len(p.info.Lacking) == 0 {
+		p.info.Notes = append(p.info.Notes, endWithUs)
 	}
 	lockDir := ""
 	if o.HermesHome != "" {
@@ -183,8 +190,10 @@ func (p *place) Environ(ctx context.Context, s *environment.State) (map[string]s
 	return p.base(ctx).Variables(s), nil
 }
 
-// Close ends what runs.
-func (p *place) Close(ctx context.Context) error { return p.engine.Close(ctx) }
+// Close ends what runs, but for jobs that another process keeps.
+func (p *place) Close(ctx context.Context) error {
+	return errors.Join(p.keeping.close(ctx), p.engine.Close(ctx))
+}
 
 // base is what every command gets. It is made anew each time: skills come and go.
 func (p *place) base(ctx context.Context) engine.Base {

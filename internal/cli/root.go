@@ -234,7 +234,7 @@ func (a *app) open(ctx context.Context) (*runtime.Runtime, error) {
 	}
 	o := runtime.Options{
 		ConfigFile: a.config, Dir: a.dir, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.brief})),
-		Asker: a.asker(), Progress: a.err, GuardArgv: guardArgv(), Subreaper: true, Version: version(),
+		Asker: a.asker(), Progress: a.err, GuardArgv: guardArgv(), KeeperArgv: keeperArgv(), Subreaper: true, Version: version(),
 	}
 	rt, err := attend(ctx, func() (*runtime.Runtime, error) { return runtime.Open(ctx, o) }) // the file may be a pipe
 	if _, left := errors.AsType[*exit](err); left {

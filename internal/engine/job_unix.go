@@ -221,6 +221,9 @@ func (s *Started) Release() {
 	s.r.e.calls.Done()
 }
 
+// Bounds gives c with what it doesn't say taken from d.
+func Bounds(c, d environment.Limits) environment.Limits { return limitsOf(c, d) }
+
 // HideInherited makes every descriptor that this process was born with close-on-exec.
 func HideInherited() { hideInherited() }
 

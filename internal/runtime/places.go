@@ -45,7 +45,7 @@ func (r *Runtime) environments() *envs.Manager {
 			return env.OpenOptions{
 				Config: settings, HermesHome: r.home, Getenv: r.Getenv, Environ: r.environList,
 				Passthrough: c.Passthrough, Secrets: r.secretVariables, KillGrace: c.KillGrace, Limits: c.Limits.Bounds(),
-				GuardArgv: r.options.GuardArgv, Subreaper: r.options.Subreaper, Log: r.log, Stderr: r.options.Progress,
+				GuardArgv: r.options.GuardArgv, KeeperArgv: r.options.KeeperArgv, Subreaper: r.options.Subreaper, Log: r.log, Stderr: r.options.Progress,
 			}, err
 		},
 	})

@@ -46,6 +46,7 @@ type Options struct {
 	Log        *slog.Logger  // nil = warnings and errors are dropped
 	Progress   io.Writer     // what a person is told while they wait; nil = nothing
 	GuardArgv  []string      // starts the guard that ends commands if this process dies; nil = there is none
+	KeeperArgv []string      // starts the keeper of background processes; nil = this process keeps them, and they end with it
 	GOOS       string        // operating system whose rules decide what is available; "" = this one's
 	Subreaper  bool          // the process may adopt what its commands orphan, where there are no cgroups
 	Version    string        // told to collectors of telemetry

@@ -206,6 +206,8 @@ func (t *Table) Events(ctx context.Context) ([]environment.JobEvent, error) {
 		case <-change:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		case <-t.ctx.Done():
+			return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "wait for what jobs have to tell", Err: errors.New("the table of jobs is closed")}
 		}
 	}
 }
