@@ -300,6 +300,9 @@ func globs(lit string) string {
 				b.WriteByte(lit[i])
 			}
 		case '*', '?':
+			if c == '*' && i > 1 && lit[i-1] == '*' && lit[i-2] == '*' { // says nothing new
+				continue
+			}
 			b.WriteByte(mark)
 			b.WriteByte(c)
 		case '[':

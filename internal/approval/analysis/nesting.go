@@ -184,7 +184,15 @@ func (n *nester) heredocStart(i int) int {
 		k++
 	}
 	raw := t[i:k]
-	end := strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(raw)
+	end := raw
+	if strings.ContainsAny(raw, "\\\"'") {
+		end = strings.Map(func(c rune) rune {
+			if c == '\\' || c == '"' || c == '\'' {
+				return -1
+			}
+			return c
+		}, raw)
+	}
 	n.docs = append(n.docs, heredoc{end: end, quoted: end != raw})
 	return k
 }

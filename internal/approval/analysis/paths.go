@@ -160,14 +160,28 @@ func everythingIn(p string) (string, bool) {
 	if i < 0 || !strings.Contains(last, markStar) && !strings.Contains(last, markAny) {
 		return p, false
 	}
-	rest := strings.NewReplacer(markStar, "", markAny, "", ".", "", markSet+"!.]", "", markSet+"^.]", "").Replace(last)
-	if rest != "" {
+	if !anyName(last) {
 		return p, false
 	}
 	if i == 0 {
 		return "/", true
 	}
 	return p[:i], true
+}
+
+// anyName tells whether a pattern has nothing in it but dots and what stands for any character.
+func anyName(pattern string) bool {
+next:
+	for pattern != "" {
+		for _, s := range [...]string{markStar, markAny, ".", markSet + "!.]", markSet + "^.]"} {
+			if rest, ok := strings.CutPrefix(pattern, s); ok {
+				pattern = rest
+				continue next
+			}
+		}
+		return false
+	}
+	return true
 }
 
 // place is the class and kind of a path.
@@ -322,7 +336,7 @@ func (r *Reading) below(p, home string) Class {
 	if places()[p] == ClassTemp || r.temporary(p) {
 		return ClassTemp
 	}
-	for dir := p; ; {
+	for dir := known(p); ; {
 		i := strings.LastIndexByte(dir, '/')
 		if i <= 0 {
 			return ClassOther

@@ -103,7 +103,7 @@ func kinds(byKind map[Kind]string) map[string]Kind {
 
 // kindAt finds what the longest known beginning of a path holds. A glob in the path stands for every entry that it can match.
 func kindAt(p string, table map[string]Kind) Kind {
-	for head := p; head != ""; {
+	for head := known(p); head != ""; {
 		if k, ok := table[head]; ok {
 			return k
 		}
@@ -117,14 +117,36 @@ func kindAt(p string, table map[string]Kind) Kind {
 		return ""
 	}
 	best, kind := "", Kind("")
+	literal := Head(p)
+	var heads [maxElements + 1]string // of a long path they are found once
 	for entry, k := range table {
 		n := strings.Count(entry, "/")
-		if head := firstSegments(p, n+1); strings.Count(head, "/") == n && (len(entry) > len(best) || len(entry) == len(best) && entry < best) && MatchesName(head, entry) &&
-			strings.HasPrefix(entry, Head(p)[:min(len(Head(p)), len(entry))]) {
+		if n > maxElements {
+			continue
+		}
+		if heads[n] == "" {
+			heads[n] = firstSegments(p, n+1)
+		}
+		if head := heads[n]; (len(entry) > len(best) || len(entry) == len(best) && entry < best) && strings.HasPrefix(entry, literal[:min(len(literal), len(entry))]) &&
+			MatchesName(head, entry) && strings.Count(head, "/") == n {
 			best, kind = entry, k
 		}
 	}
 	return kind
+}
+
+// maxElements is more elements than a path has that a table knows.
+const maxElements = 12
+
+// maxKnown is longer than any path that a table knows.
+const maxKnown = 128
+
+// known is as much of a path as a table may know: the elements that end within that length.
+func known(p string) string {
+	if len(p) <= maxKnown {
+		return p
+	}
+	return p[:strings.LastIndexByte(p[:maxKnown+1], '/')+1]
 }
 
 // firstSegments returns the beginning of a path, of n elements.

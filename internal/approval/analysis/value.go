@@ -30,7 +30,14 @@ func (w Word) IsJob() bool {
 }
 
 // Values lists the possible texts, with marks.
-func (w Word) Values() []string { return append([]string{w.Text}, w.Alts...) }
+func (w Word) Values() []string {
+	if len(w.Alts) == 0 { // nearly always, and then it costs nothing where the list isn't kept
+		return []string{w.Text}
+	}
+	return w.several()
+}
+
+func (w Word) several() []string { return append([]string{w.Text}, w.Alts...) }
 
 // Known tells whether text has no unknown part (a glob counts as known).
 func Known(text string) bool {
@@ -53,14 +60,44 @@ func Emptied(text string) (string, bool) {
 	return strings.ReplaceAll(text, markUnknown, ""), strings.Contains(text, markUnknown)
 }
 
-var shown = strings.NewReplacer(markUnknown, "…", markSome, "…", markJob, "$!", markStar, "*", markAny, "?", markSet, "[")
+// shown is how people read what a mark stands for, by the byte behind it.
+func shown(mark byte) string {
+	switch mark {
+	case 'u', 'c':
+		return "…"
+	case 'j':
+		return "$!"
+	}
+	return globPlain(mark)
+}
+
+// replaceMarks puts what the function gives in the place of each mark, and leaves those that it gives nothing for.
+func replaceMarks(text string, by func(byte) string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for {
+		i := strings.IndexByte(text, mark)
+		if i < 0 || i+1 == len(text) {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(text[:i])
+		if s := by(text[i+1]); s != "" {
+			b.WriteString(s)
+			text = text[i+2:]
+			continue
+		}
+		b.WriteByte(mark)
+		text = text[i+1:]
+	}
+}
 
 // Show returns text for people: marks as they would be written, … for what isn't known.
 func Show(text string) string {
 	if Literal(text) {
 		return text
 	}
-	return shown.Replace(text)
+	return replaceMarks(text, shown)
 }
 
 // Plain returns a text with its glob marks as the characters they are in any place but a file name.
@@ -68,14 +105,27 @@ func Plain(text string) string {
 	if Literal(text) {
 		return text
 	}
-	return globPlain.Replace(text)
+	return replaceMarks(text, globPlain)
 }
 
-var globPlain = strings.NewReplacer(markStar, "*", markAny, "?", markSet, "[")
+func globPlain(mark byte) string {
+	switch mark {
+	case '*':
+		return "*"
+	case '?':
+		return "?"
+	case '[':
+		return "["
+	}
+	return ""
+}
 
 // MatchesName tells whether a marked text can be name: unknown and * match anything, ? and [ one character. It goes back to the
 // last star only, so its time is at most the product of both lengths.
 func MatchesName(text, name string) bool {
+	if longer(text, len(name)) {
+		return false
+	}
 	t, n := 0, 0
 	starT, starN := -1, 0
 	for n < len(name) || t < len(text) {
@@ -98,6 +148,18 @@ func MatchesName(text, name string) bool {
 		t, n = starT, starN
 	}
 	return true
+}
+
+// longer tells whether a pattern asks for more than n characters, without reading much more of it.
+func longer(text string, n int) bool {
+	for t := 0; t < len(text) && n >= 0; {
+		next, _, many := pattern(text, t, "", 0)
+		if !many {
+			n--
+		}
+		t = next
+	}
+	return n < 0
 }
 
 // pattern reads the element of a marked text at t: one tells that it matches the byte of name at n, many that it matches any text.
