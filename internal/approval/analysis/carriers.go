@@ -12,6 +12,7 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 	}
 	r.optionRuns(st, c, at)
 	r.inlineRun(st, c, at)
+	r.brought(st, c, at)
 	if rows, ok := wrappers()[c.Program]; ok {
 		for i := range rows {
 			if in, ok := unwrap(c, &rows[i]); ok {

@@ -12,6 +12,7 @@ const maxFollowed = 1000
 type file struct {
 	origin FileOrigin
 	text   string // what it holds, when known
+	lang   string // of a compiled program: the language of that text, which is its source
 	known  bool
 }
 
@@ -163,7 +164,9 @@ func (r *reader) direct(st *state, c *Command, at place) {
 		if !ok || !f.known {
 			continue
 		}
-		if line, _, _ := strings.Cut(f.text, "\n"); strings.HasPrefix(line, "#!") {
+		if f.lang != "" {
+			lang = interpreter{name: f.lang}
+		} else if line, _, _ := strings.Cut(f.text, "\n"); strings.HasPrefix(line, "#!") {
 			lang = shebang(line)
 		}
 	}
@@ -212,7 +215,7 @@ func (r *reader) filed(st *state, c *Command, out output) {
 		f := r.product(c, out)
 		if red.Op == ">>" {
 			if old, ok := r.fileAt(Join(st.dirs[0], red.Target.Text)); ok && f.origin == FileWritten {
-				f = file{old.origin, old.text + f.text, old.known && f.known && len(old.text)+len(f.text) <= MaxFile}
+				f = file{origin: old.origin, text: old.text + f.text, known: old.known && f.known && len(old.text)+len(f.text) <= MaxFile}
 			} else if f.origin == FileWritten { // adds to a person's own file
 				f.known = false
 				if out.known {
@@ -259,6 +262,9 @@ func (r *reader) readsDownload(c *Command) bool {
 
 // leaves notes the files that programs make by their operands and options.
 func (r *reader) leaves(st *state, c *Command) {
+	if len(r.files) > 0 {
+		r.compiled(st, c)
+	}
 	switch c.Program {
 	case "tee":
 		f := file{origin: FileWritten, text: c.Stdin.Text, known: c.Stdin.Known}

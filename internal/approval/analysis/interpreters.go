@@ -45,7 +45,7 @@ var interpreters = sync.OnceValue(func() map[string]interpreter {
 		"julia": {code: "eEL", long: "eval print", short: "JptCLm", valued: "project sysimage threads"}, "groovy": {code: "e", short: "icCDp"},
 		"elixir": {code: "e", long: "eval rpc-eval", short: "rS", valued: "name sname cookie erl"}, "iex": {code: "e", long: "eval", short: "rS"},
 		"erl": {long: "eval", valued: "name sname setcookie pa", options: true}, "ghc": {code: "e", options: true}, "runghc": {code: "e"}, "swift": {code: "e", options: true},
-		"scala": {code: "e"}, "scala-cli": {code: "e", verb: ""}, "kotlin": {code: "e", options: true}, "clojure": lisp, "clj": lisp, "bb": lisp, "racket": lisp, "guile": {code: "c", short: "Lles"},
+		"scala": {code: "e"}, "scala-cli": {code: "e", verb: ""}, "kotlin": {code: "e", options: true}, "kotlinc": {code: "e", options: true}, "runhaskell": {code: "e"}, "maxima": {long: "batch-string", options: true}, "gp": {short: "sDp"}, "hy": {code: "c"}, "dart": {verb: "run"}, "nim": {long: "eval", options: true}, "ecl": {long: "eval", options: true}, "clojure": lisp, "clj": lisp, "bb": lisp, "racket": lisp, "guile": {code: "c", short: "Lles"},
 		"sbcl": {long: "eval", valued: "load", options: true}, "clisp": {code: "x"}, "ocaml": {code: "e", short: "I"}, "crystal": {verb: "eval"}, "octave": {long: "eval"},
 		"matlab": {long: "batch r", options: true}, "gnuplot": {code: "e"}, "tclsh": {}, "wish": {}, "jshell": {short: "R", valued: "class-path startup"}, "mongosh": {name: "node", long: "eval", options: true},
 		"mongo": {name: "node", long: "eval", options: true}, "blender": {name: "python", long: "python-expr", options: true}, "osqueryi": {},
@@ -263,8 +263,10 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) 
 		p = pythonModule(c, p)
 	}
 	if p.quiet {
+		r.pythonRuns(st, c, lang, at)
 		return output{}
 	}
+	r.imported(st, p, c, at)
 	sub := st.clone()
 	sub.funcs, sub.errexit = nil, false
 	sub.args, sub.argsOK, sub.name = p.args, true, p.name
@@ -351,7 +353,7 @@ func (r *reader) runTexts(st *state, texts []Word, c *Command, lang interpreter,
 			r.codeNote(t.Span, "the program text that "+c.Program+" is given is only known when the command runs", c)
 			continue
 		}
-		if !r.otherCode(st, t, c, at) {
+		if !r.otherCode(st, t, c, at) && (as.Program == c.Program || !r.otherCode(st, t, &as, at)) {
 			out = r.inline(st, t, &as, at)
 		}
 	}
