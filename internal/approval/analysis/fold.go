@@ -25,12 +25,18 @@ func (b *builder) add(vals ...string) {
 	if b.r.full && b.cur != nil {
 		return
 	}
-	copied := size(b.cur)
-	b.cur = join(b.cur, vals)
-	b.r.folded += max(0, size(b.cur)-copied) + copied/copyCost
-	if b.r.folded > MaxFolded {
-		b.r.limit("more than 256 KiB of folded text", b.r.at)
+	b.cur = b.r.join(b.cur, vals)
+}
+
+// join pairs heads and tails, and counts what that makes and copies.
+func (r *reader) join(heads, tails []string) []string {
+	copied := size(heads)
+	all := join(heads, tails)
+	r.folded += max(0, size(all)-copied) + copied/copyCost
+	if r.folded > MaxFolded {
+		r.limit("more than 256 KiB of folded text", r.at)
 	}
+	return all
 }
 
 // copyCost is how many bytes copied cost as much as one that is new: a text of many pieces is copied for each of them.

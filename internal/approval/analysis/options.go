@@ -84,7 +84,14 @@ func (c *Command) Args(g Grammar) *Args {
 	a := &Args{}
 	var letters strings.Builder
 	words := c.Words[1:]
-	for i := 0; i < len(words); i++ {
+	front := 0 // operands before the first option are not copied: they may be ten thousand
+	for front < len(words) && len(words[front].Alts) == 0 && (len(words[front].Text) < 2 || words[front].Text[0] != '-') {
+		front++
+	}
+	if front > 0 {
+		a.Operands = words[:front:front]
+	}
+	for i := front; i < len(words); i++ {
 		w := words[i]
 		if w.Text == "--" {
 			a.Operands = append(a.Operands, words[i+1:]...)

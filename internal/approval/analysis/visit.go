@@ -80,7 +80,7 @@ func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
 		st.set(name, r.withElement(st, name, a.Index, w))
 	case a.Append:
 		old := r.parameter(st, name)
-		st.set(name, variable{vals: join(old, w.Values())})
+		st.set(name, variable{vals: r.join(old, w.Values())})
 	default:
 		st.set(name, variable{vals: w.Values(), from: w.From})
 	}
@@ -199,7 +199,7 @@ func (r *reader) drain(n int, out output) {
 
 // inner is the place of a substitution: its own output, no part of the pipeline around it.
 func (r *reader) inner(at place) place {
-	return place{origin: at.origin, payload: at.payload, depth: at.depth, elevated: at.elevated, inside: at.inside, calls: at.calls, stdin: at.stdin}
+	return place{origin: at.origin, payload: at.payload, depth: at.depth, elevated: at.elevated, inside: at.inside, calls: at.calls, scripts: at.scripts, stdin: at.stdin}
 }
 
 func trimNewlines(s string) string {

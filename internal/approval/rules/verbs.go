@@ -120,8 +120,9 @@ func (s *toolSet) find(a *Act, name string, words []analysis.Word) bool {
 		if len(heads) > 0 && slices.Contains(p.local, words[heads[0].at].Text) {
 			continue
 		}
+		var done []reading
 		for i := range p.acts {
-			if end, ok := p.walk(p.acts[i].path, words, heads, 0); ok && p.holds(a, &p.acts[i], words, end) {
+			if end, ok := p.walk(p.acts[i].path, words, heads, 0); ok && p.holds(a, &p.acts[i], p.collected(&p.acts[i], words, end, &done)) {
 				return true
 			}
 		}

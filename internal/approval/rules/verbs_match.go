@@ -159,6 +159,39 @@ type given struct {
 	operands []analysis.Word
 }
 
+// reading is what one program's acts read from the words of a call: those with the same verb read the same.
+type reading struct {
+	end     int
+	letters string // those that mean something else for the act
+	given   *given
+}
+
+// collected is collect, done once for the acts that differ in nothing that it looks at.
+func (p *program) collected(act *verbAct, words []analysis.Word, end int, done *[]reading) *given {
+	if len(words) <= few*few {
+		return p.collect(act, words, end)
+	}
+	letters := act.short + "," + p.ownLetters(act)
+	for _, r := range *done {
+		if r.end == end && r.letters == letters {
+			return r.given
+		}
+	}
+	g := p.collect(act, words, end)
+	*done = append(*done, reading{end, letters, g})
+	return g
+}
+
+// ownLetters are those that take a value in front of the verb, and that the act has a condition on.
+func (p *program) ownLetters(act *verbAct) (letters string) {
+	for i := range p.short {
+		if act.names("-"+p.short[i:i+1], nil) {
+			letters += p.short[i : i+1]
+		}
+	}
+	return letters
+}
+
 // collect reads options over all words, and operands behind the verb.
 func (p *program) collect(act *verbAct, words []analysis.Word, end int) *given {
 	g := &given{}
@@ -259,8 +292,7 @@ func (p *program) has(g *given, list []string, sure bool) bool {
 }
 
 // holds tells whether the conditions of an act are met.
-func (p *program) holds(a *Act, act *verbAct, words []analysis.Word, end int) bool {
-	g := p.collect(act, words, end)
+func (p *program) holds(a *Act, act *verbAct, g *given) bool {
 	if p.has(g, p.safe, true) || p.has(g, act.not, true) || p.operand(a, g, act.not) {
 		return false
 	}
