@@ -200,7 +200,7 @@ func (s *Started) Resize(z environment.Size) error {
 	if !s.tty {
 		return environment.ErrUnsupported
 	}
-	return pty.Setsize(s.in, winsize(z))
+	return setSize(s.in, z)
 }
 
 // Terminal is the master of the terminal, nil without one.
@@ -227,8 +227,30 @@ func Bounds(c, d environment.Limits) environment.Limits { return limitsOf(c, d) 
 // HideInherited makes every descriptor that this process was born with close-on-exec.
 func HideInherited() { hideInherited() }
 
-func winsize(z environment.Size) *pty.Winsize {
-	return &pty.Winsize{Rows: uint16(z.Rows), Cols: uint16(z.Cols)} //nolint:gosec // bounded by who asks
+// setSize changes the size of a terminal, without making reads of it occupy a thread as asking for its descriptor would.
+func setSize(f *os.File, z environment.Size) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(z.Rows), Col: uint16(z.Cols)}) //nolint:gosec // bounded by who asks
+	})
+	return errors.Join(err, failed)
+}
+
+// pollable gives the same file for the poller: whoever opened it has made its reads occupy threads.
+func pollable(f *os.File) (*os.File, error) {
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil //nolint:gosec // a descriptor
 }
 
 // console gives the command a terminal of its own.
@@ -237,7 +259,10 @@ func (r *run) console(files []*os.File) error {
 	if err != nil {
 		return fmt.Errorf("open a terminal (the system allows kernel.pty.max of them): %w", err)
 	}
-	if err := pty.Setsize(master, winsize(*r.job.Terminal)); err != nil {
+	if master, err = pollable(master); err != nil {
+		return errors.Join(err, slave.Close())
+	}
+	if err := setSize(master, *r.job.Terminal); err != nil {
 		return errors.Join(err, master.Close(), slave.Close())
 	}
 	r.input2 = master

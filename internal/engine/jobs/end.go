@@ -137,6 +137,7 @@ func (j *job) letGo(st *engine.Started) {
 	st.Drain()
 	st.Release()
 	_ = j.sink.Close() // what it held goes to the log, which never fails
+	j.watch.rest()
 }
 
 // finish takes the end of those that the command had left running.

@@ -280,7 +280,9 @@ func (s *screen) Close() error {
 			}
 		}
 		s.last, s.em = s.shown(), nil
-		_ = em.Close()
+		if answers, ok := em.InputPipe().(io.Closer); ok { // not the emulator: it isn't made to be closed while it is read
+			_ = answers.Close()
+		}
 	}
 	s.mu.Unlock()
 	if em != nil && s.done != nil {

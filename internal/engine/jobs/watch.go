@@ -176,6 +176,14 @@ func (w *watcher) gaveUp() bool {
 	return w.gave
 }
 
+// rest takes the line that was never finished, once nothing more comes.
+func (w *watcher) rest() {
+	if w != nil && len(w.part) > 0 {
+		w.line(w.part)
+		w.part = nil
+	}
+}
+
 // finish tells what is held, before the end of the job is: after it no match is told.
 func (w *watcher) finish() {
 	if w == nil {
