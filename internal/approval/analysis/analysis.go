@@ -160,6 +160,9 @@ type FileRun struct {
 // but for what is mounted: a container. Its paths are judged by Targets, which knows the mounts.
 func (c *Command) Contained() bool {
 	for in := c.Inside; in != nil; in = in.Parent {
+		if in.Root != "" && in.Parent != nil && slices.Contains(in.Parent.Mounts, Mount{"/", in.Root}) {
+			return false // the host's own root
+		}
 		if in.Container {
 			return true
 		}

@@ -13,6 +13,16 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 	r.optionRuns(st, c, at)
 	r.inlineRun(st, c, at)
 	r.brought(st, c, at)
+	switch c.Program {
+	case "ssh", "scp", "sftp", "autossh":
+		sshConfig(r, st, c, at)
+	case "yarn", "pnpm", "bun":
+		scriptRunner(r, st, c, at)
+	case "deno":
+		denoRun(r, st, c, at)
+	case "kitty":
+		typist("send-text")(r, st, c, at)
+	}
 	if rows, ok := wrappers()[c.Program]; ok {
 		for i := range rows {
 			if in, ok := unwrap(c, &rows[i]); ok {
@@ -113,7 +123,7 @@ func (r *reader) wrapped(st *state, in *inner, at place) (out output, carried bo
 	switch {
 	case w.joined, in.shell && len(in.words) == 1 && strings.ContainsAny(in.words[0].Text, " \t\n;"):
 		return r.joined(run, in.words, c, at), true
-	case c.Program == "xargs" || c.Program == "parallel":
+	case c.Program == "xargs" || c.Program == "gxargs" || c.Program == "parallel":
 		out := r.fanOut(run, in, at)
 		return out, out.known && out.text != ""
 	}

@@ -187,6 +187,9 @@ func (r *reader) stands(st *state, a payload.Act, d deed, at place) {
 		}
 		for _, t := range a.Args {
 			c.Redirects = append(c.Redirects, Redirect{Op: op, Write: a.Kind == payload.Write, Target: d.word(t)})
+			if a.Kind == payload.Write {
+				r.remember(st, &c, d.word(t), file{origin: FileWritten})
+			}
 		}
 	case payload.Fetch:
 		from := len(r.out.Commands)

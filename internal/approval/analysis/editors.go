@@ -29,6 +29,9 @@ func debugger(r *reader, st *state, c *Command, at place) {
 				r.inline(st.clone(), Word{Text: rest, Span: value.Span}, &as, at)
 			}
 		}
+		for _, call := range quotedCalls(text, "system(") {
+			r.commandValue(st.clone(), Word{Text: call, Span: value.Span}, c, false, at)
+		}
 		if rest, ok := strings.CutPrefix(text, "pipe "); ok {
 			if _, cmd, ok := strings.Cut(rest, "|"); ok {
 				r.commandValue(st.clone(), Word{Text: cmd, Span: value.Span}, c, false, at)
@@ -94,6 +97,11 @@ func (r *reader) viCommand(st *state, w Word, c *Command, at place) {
 		if strings.Contains(text, `"rf"`) || strings.Contains(text, "'rf'") {
 			r.removes(st, path, c, at)
 		}
+	}
+	if rest, ok := strings.CutPrefix(text, "lua "); ok {
+		as := *c
+		as.Program = "lua"
+		r.inline(st.clone(), Word{Text: rest, Span: w.Span}, &as, at)
 	}
 	for _, p := range [...]string{"py3 ", "python3 ", "python ", "py "} {
 		if rest, ok := strings.CutPrefix(text, p); ok {

@@ -129,7 +129,7 @@ func (r *reader) expand(st *state, body Word, c simple, at place) {
 }
 
 // wordsPerNode is how many words of a command cost as much as a node of syntax: carriers inside carriers copy all that is left.
-const wordsPerNode = 4
+const wordsPerNode = 2
 
 // program records one program's command, applies what it changes in the shell, and follows what it carries.
 func (r *reader) program(st *state, name string, c simple, at place) output {
@@ -267,7 +267,7 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 			}
 		}
 		if fd != "" && fd != "0" && strings.HasPrefix(out.Op, "<") {
-			st.behind(fd, out)
+			st.behind(r, fd, out)
 		}
 		at.redirects = append(at.redirects, out)
 	}
@@ -275,7 +275,7 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 }
 
 // behind notes what a descriptor reads.
-func (st *state) behind(fd string, red Redirect) {
+func (st *state) behind(r *reader, fd string, red Redirect) {
 	st.own()
 	fds := maps.Clone(st.fds)
 	if fds == nil {
@@ -286,6 +286,9 @@ func (st *state) behind(fd string, red Redirect) {
 		fds[fd] = textStdin(red.Target, red.Op == "<<-", map[bool]string{true: "\n"}[red.Op == "<<<"])
 	case red.Op == "<", red.Op == "<>":
 		fds[fd] = Stdin{Kind: StdinFile, File: red.Target, From: red.Target.From}
+		if o, ok := r.processOut[red.Target.From]; ok && !red.Target.From.Empty() {
+			fds[fd] = Stdin{Kind: StdinPipe, Text: o.value(), Known: o.known, From: red.Target.From}
+		}
 	}
 	st.fds = fds
 }

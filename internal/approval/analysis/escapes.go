@@ -16,6 +16,7 @@ type escapeRow struct {
 
 var escapeRows = map[string]escapeRow{
 	"sqlite3": {options: "cmd", operands: true, stdin: true, begins: []string{".shell ", ".system ", ".sh "}},
+	"duckdb":  {options: "c cmd s", short: "cs", operands: true, stdin: true, begins: []string{".shell ", ".system ", ".sh "}},
 	"sqlite":  {options: "cmd", operands: true, stdin: true, begins: []string{".shell ", ".system "}},
 	"psql":    {options: "c command", short: "cdfhpUvLoFPRT", stdin: true, begins: []string{`\! `, `\!`, `\o |`, `\g |`, `\copy program `}},
 	"mysql":   {options: "e execute init-command", short: "eDhPSu", stdin: true, begins: []string{"system ", `\! `, `\!`}},

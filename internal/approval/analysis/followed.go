@@ -3,6 +3,8 @@ package analysis
 import (
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // maxFollowed bounds how many files of one text are remembered (A29).
@@ -60,6 +62,11 @@ func followable(p string, f file) bool {
 func (r *reader) fileAt(p string) (f file, ok bool) {
 	if f, ok = r.files[p]; ok {
 		return f, true
+	}
+	for _, dir := range r.trees {
+		if strings.HasPrefix(p, dir+"/") {
+			return file{origin: FileDownloaded}, true
+		}
 	}
 	if !Literal(p) || r.in.Files == nil || !strings.HasPrefix(p, "/") {
 		return f, false
@@ -130,6 +137,14 @@ func (r *reader) follow(st *state, w Word, c *Command, lang interpreter, at plac
 			if f.origin == FileDownloaded {
 				return
 			}
+			if at.scripts.holds(p) { // it comes to itself again
+				if at.background || at.piped {
+					r.note(NoteBomb, w.Span, Show(p)+" starts copies of itself without end")
+				}
+				return
+			}
+			at.scripts = &scriptStack{p, at.scripts}
+			st.name = v
 			text := Word{Text: f.text, Span: w.Span}
 			switch {
 			case f.known:
@@ -148,11 +163,26 @@ func (r *reader) follow(st *state, w Word, c *Command, lang interpreter, at plac
 	}
 }
 
+// scriptStack are the files being read, the innermost first.
+type scriptStack struct {
+	path string
+	next *scriptStack
+}
+
+func (s *scriptStack) holds(path string) bool {
+	for ; s != nil; s = s.next {
+		if s.path == path {
+			return true
+		}
+	}
+	return false
+}
+
 // direct follows a program that is run by its path.
 func (r *reader) direct(st *state, c *Command, at place) {
 	w := c.Words[0]
 	byName := scriptName(w.Text) // runners of packages take a script's name alone
-	if strings.IndexByte(w.Text, '/') < 0 && !byName || at.inside != nil || len(r.files) == 0 && r.in.Files == nil {
+	if strings.IndexByte(w.Text, '/') < 0 && !byName || at.inside != nil || len(r.files) == 0 && len(r.trees) == 0 && r.in.Files == nil {
 		return
 	}
 	lang := shell
@@ -266,6 +296,14 @@ func (r *reader) leaves(st *state, c *Command) {
 		r.compiled(st, c)
 	}
 	switch c.Program {
+	case "tar", "bsdtar", "gtar", "unzip", "7z":
+		r.unpacks(st, c)
+	case "git", "hg", "svn":
+		r.clones(st, c)
+	case "mkfifo":
+		for _, w := range c.Args(Grammar{Short: "m"}).Operands {
+			r.remember(st, c, w, file{origin: FileWritten})
+		}
 	case "tee":
 		f := file{origin: FileWritten, text: c.Stdin.Text, known: c.Stdin.Known}
 		if r.flowFetches(c.Stdin.From) {
@@ -323,6 +361,53 @@ func (r *reader) leaves(st *state, c *Command) {
 				r.remember(st, c, w, f)
 			}
 		}
+	}
+}
+
+// unpacks notes the directories that an archive from the network brings: those below where it is unpacked that the text then names.
+func (r *reader) unpacks(st *state, c *Command) {
+	if !r.flowFetches(c.Stdin.From) && !r.readsDownload(c) || st.dirs[0] == "" {
+		return
+	}
+	args := c.Args(Grammar{Short: "CfdI", Long: []string{"directory", "file"}})
+	for _, w := range slices.Concat(args.Values["C"], args.Values["directory"], args.Values["d"]) {
+		r.tree(Join(st.dirs[0], w.Text))
+		return
+	}
+	for _, s := range r.script.stmts { // ./NAME/…
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if w, ok := n.(*syntax.Word); ok {
+				lit := strings.TrimPrefix(w.Lit(), "./")
+				if dir, rest, ok := strings.Cut(lit, "/"); ok && dir != "" && dir != ".." && rest != "" && !strings.Contains(lit, ":") {
+					r.tree(Join(st.dirs[0], dir))
+				}
+			}
+			return len(r.trees) < MaxValues
+		})
+	}
+}
+
+// clones notes the directory of a repository from elsewhere.
+func (r *reader) clones(st *state, c *Command) {
+	args := c.Args(Grammar{Short: "bcjo", Long: []string{"branch", "depth", "config", "origin", "jobs"}})
+	if len(args.Operands) < 2 || !oneOf(args.Operands[0], "clone", "checkout") || c.Program == "git" && !args.Operands[0].Is("clone") {
+		return
+	}
+	from, to := args.Operands[1].Text, ""
+	if !strings.Contains(from, ":") {
+		return
+	}
+	if len(args.Operands) > 2 {
+		to = args.Operands[2].Text
+	} else {
+		to = strings.TrimSuffix(from[strings.LastIndexAny(from, "/:")+1:], ".git")
+	}
+	r.tree(Join(st.dirs[0], to))
+}
+
+func (r *reader) tree(dir string) {
+	if Literal(dir) && strings.HasPrefix(dir, "/") && dir != r.in.Dir && dir != "/" && len(r.trees) < MaxValues {
+		r.trees = append(r.trees, dir)
 	}
 }
 

@@ -48,6 +48,15 @@ func (r *reader) gitConfig(st *state, key string, value Word, c *Command, at pla
 func gitRuns(r *reader, st *state, c *Command, at place) {
 	sub := st.clone()
 	sub.funcs = nil
+	for _, a := range c.Assigns { // settings by variables
+		if n, ok := strings.CutPrefix(a.Name, "GIT_CONFIG_KEY_"); ok {
+			for _, b := range c.Assigns {
+				if b.Name == "GIT_CONFIG_VALUE_"+n {
+					r.gitConfig(sub, a.Value.Text, b.Value, c, at)
+				}
+			}
+		}
+	}
 	words, i := c.Words[1:], 0
 	for i < len(words) && len(words[i].Text) > 1 && words[i].Text[0] == '-' {
 		switch text := words[i].Text; {
@@ -74,6 +83,8 @@ func gitRuns(r *reader, st *state, c *Command, at place) {
 		r.valuesOf(sub, c, rest, "x", "exec", at)
 	case "grep":
 		r.valuesOf(sub, c, rest, "O", "open-files-in-pager", at)
+	case "send-email":
+		r.valuesOf(sub, c, rest, "", "sendmail-cmd to-cmd cc-cmd header-cmd smtp-server", at)
 	case "difftool", "mergetool":
 		r.valuesOf(sub, c, rest, "x", "extcmd", at)
 	case "clone", "fetch", "pull", "ls-remote", "archive", "push":

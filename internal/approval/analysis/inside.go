@@ -68,6 +68,15 @@ func inContainer(_ *reader, st *state, in *inner) *Inside {
 	return &Inside{Name: name, Container: true, Home: "/root"}
 }
 
+// inDebugged is inContainer; one beside a node of the cluster sees the node's root at /host.
+func inDebugged(r *reader, st *state, in *inner) *Inside {
+	inside := inContainer(r, st, in)
+	if len(in.operands) > 0 && strings.HasPrefix(in.operands[0].Text, "node/") {
+		inside.Mounts = append(inside.Mounts, Mount{"/", "/host"})
+	}
+	return inside
+}
+
 // inMachine is inContainer where the name is not the host's own: USER@ and USER@.host.
 func inMachine(r *reader, st *state, in *inner) *Inside {
 	if len(in.operands) > 0 && (strings.HasSuffix(in.operands[0].Text, "@") || strings.HasSuffix(in.operands[0].Text, ".host")) {

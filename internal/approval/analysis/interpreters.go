@@ -283,7 +283,7 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) 
 		return r.runTexts(sub, p.words, c, lang, in)
 	case fromFile:
 		w := p.words[0]
-		if body, ok := descriptor(c, w); ok {
+		if body, ok := descriptor(st, c, w); ok {
 			return r.runTexts(sub, []Word{body}, c, lang, in)
 		}
 		out, ok := r.processOut[w.From]
@@ -296,6 +296,11 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) 
 	in.stdin = Stdin{}
 	switch c.Stdin.Kind {
 	case StdinFile:
+		if own := slices.ContainsFunc(c.Redirects, func(red Redirect) bool { return red.Op == "<" }); in.inside != nil && !own { // opened outside
+			if out := r.contents(&Command{Dirs: []string{r.in.Dir}}, []string{c.Stdin.File.Text}); out.known {
+				return r.runTexts(sub, []Word{{Text: out.text, Span: c.Stdin.File.Span}}, c, lang, in)
+			}
+		}
 		r.follow(sub, c.Stdin.File, c, lang, in)
 		return output{}
 	case StdinPipe, StdinText:
@@ -310,13 +315,16 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) 
 }
 
 // descriptor is what stands behind a path such as /dev/fd/3, when a redirect of the command says so.
-func descriptor(c *Command, w Word) (Word, bool) {
+func descriptor(st *state, c *Command, w Word) (Word, bool) {
 	n, ok := strings.CutPrefix(w.Text, "/dev/fd/")
 	if !ok {
 		n, ok = strings.CutPrefix(w.Text, "/proc/self/fd/")
 	}
 	if !ok || n == "63" {
 		return Word{}, false
+	}
+	if behind, ok := st.fds[n]; ok && (behind.Kind == StdinPipe || behind.Kind == StdinText) {
+		return Word{Text: output{behind.Text, behind.Known}.value(), From: behind.From, Span: w.Span}, true
 	}
 	for _, red := range c.Redirects {
 		if red.fd == n && strings.HasPrefix(red.Op, "<<") {

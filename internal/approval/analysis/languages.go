@@ -22,7 +22,7 @@ func ownLanguage(program string) func(*reader, *state, *Command, place) {
 		return sed
 	case "make", "gmake", "bmake":
 		return makeRuns
-	case "sqlite3", "sqlite", "psql", "mysql", "mariadb", "ftp", "sftp", "lftp", "telnet", "mail", "mailx", "ed", "bc", "dc", "less", "more", "man":
+	case "sqlite3", "sqlite", "duckdb", "psql", "mysql", "mariadb", "ftp", "sftp", "lftp", "telnet", "mail", "mailx", "ed", "bc", "dc", "less", "more", "man":
 		return escapes
 	case "socat":
 		return socat
@@ -118,10 +118,33 @@ func makeRuns(r *reader, st *state, c *Command, at place) {
 		}
 	}
 	for _, w := range args.Operands {
-		if value, ok := strings.CutPrefix(w.Text, "SHELL="); ok {
+		name, value, ok := strings.Cut(w.Text, "=")
+		switch {
+		case !ok:
+		case name == "SHELL":
 			r.commandValue(sub, Word{Text: value, Span: w.Span}, c, true, at)
+		case name == ".SHELLFLAGS":
+			words := splitWords(Word{Text: value, Span: w.Span})
+			r.argvValue(sub, append([]string{"sh"}, texts(words)...), w.Span, c, at)
+		case strings.ContainsAny(value, " ;") && r.known(firstField(value)): // a program's name, which recipes run
+			r.commandValue(sub, Word{Text: value, Span: w.Span}, c, false, at)
 		}
 	}
+}
+
+func texts(words []Word) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.Text
+	}
+	return out
+}
+
+func firstField(text string) string {
+	if f := strings.Fields(text); len(f) > 0 {
+		return f[0]
+	}
+	return ""
 }
 
 // makeFile reads a makefile that the session brought.

@@ -77,6 +77,73 @@ func bindKeys(r *reader, st *state, c *Command, at place) {
 	}
 }
 
+// windowManager runs what i3-msg and swaymsg are told to execute.
+func windowManager(r *reader, st *state, c *Command, at place) {
+	args := c.Args(Grammar{Short: "st"})
+	for _, part := range strings.FieldsFunc(strings.Join(texts(args.Operands), " "), func(ch rune) bool { return ch == ';' }) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(part), "exec "); ok {
+			r.text(elsewhere(st), Word{Text: strings.TrimPrefix(strings.TrimSpace(rest), "--no-startup-id "), Span: c.Span}, c, at)
+		}
+	}
+}
+
+// typist reads the text that a program types into whatever has the focus, or into a terminal.
+func typist(verb string) func(*reader, *state, *Command, place) {
+	return func(r *reader, st *state, c *Command, at place) {
+		i := slices.IndexFunc(c.Words, func(w Word) bool { return w.Is(verb) })
+		if i < 0 && verb != "" {
+			return
+		}
+		for _, w := range c.Words[max(i, 0)+1:] {
+			if !strings.HasPrefix(w.Text, "-") {
+				w.Text = strings.NewReplacer(`\n`, "\n", `\r`, "\n", "\r", "\n").Replace(w.Text)
+				r.typed(st, w, c, at)
+			}
+		}
+	}
+}
+
+// denoRun runs what deno run is given: a package, or a program from the network.
+func denoRun(r *reader, st *state, c *Command, at place) {
+	if len(c.Words) < 3 || !oneOf(c.Words[1], "run", "install", "serve") {
+		return
+	}
+	i := firstOperand(c.Words[2:], "LcrW")
+	if i < 0 {
+		return
+	}
+	words := slices.Clone(c.Words[2+i:])
+	switch name, isPackage := strings.CutPrefix(words[0].Text, "npm:"); {
+	case isPackage:
+		words[0].Text, _, _ = strings.Cut(strings.TrimPrefix(name, "/"), "@")
+		r.runWords(st, words, c, at)
+	case strings.HasPrefix(words[0].Text, "http://"), strings.HasPrefix(words[0].Text, "https://"):
+		r.codeNote(words[0].Span, "a program from the network is run: "+Show(words[0].Text), c)
+	}
+}
+
+// scriptRunners run a tool of a project by its name alone.
+func scriptRunner(r *reader, st *state, c *Command, at place) {
+	if len(c.Words) > 2 && oneOf(c.Words[1], "rimraf", "del-cli", "shx", "trash-cli") {
+		r.runWords(st, c.Words[1:], c, at)
+	}
+}
+
+// sshConfig reads the commands in a configuration that ssh is given as text.
+func sshConfig(r *reader, st *state, c *Command, at place) {
+	for _, w := range c.Args(Grammar{Short: "BbcDEeFIiJLlmoOpPQRSWw"}).Values["F"] {
+		text, ok := r.programFile(st, w, c)
+		if !ok {
+			continue
+		}
+		for line := range strings.Lines(text.Text) {
+			if cmd, ok := afterPrefix(strings.TrimSpace(line), "ProxyCommand LocalCommand KnownHostsCommand"); ok {
+				r.commandValue(st.clone(), Word{Text: cmd, Span: w.Span}, c, false, at)
+			}
+		}
+	}
+}
+
 // m4 reads the commands that a macro text gives to a shell.
 func m4(r *reader, st *state, c *Command, at place) {
 	var texts []Word
@@ -84,6 +151,7 @@ func m4(r *reader, st *state, c *Command, at place) {
 		texts = append(texts, Word{Text: c.Stdin.Text, Span: c.Span})
 	}
 	args := c.Args(Grammar{Short: "DUIFR"})
+	texts = append(texts, args.Values["D"]...)
 	for _, w := range args.Operands {
 		if text, ok := r.programFile(st, w, c); ok {
 			texts = append(texts, text)
@@ -161,7 +229,7 @@ func (r *reader) programFile(st *state, w Word, c *Command) (Word, bool) {
 	if out, ok := r.processOut[w.From]; ok && !w.From.Empty() {
 		return Word{Text: out.value(), From: w.From, Span: w.Span}, true
 	}
-	if body, ok := descriptor(c, w); ok {
+	if body, ok := descriptor(st, c, w); ok {
 		return body, true
 	}
 	if oneOf(w, "-", "/dev/stdin", "/dev/fd/0") {

@@ -54,8 +54,10 @@ var optionRunners = sync.OnceValue(func() map[string][]optionRun {
 		"borg":   {{long: "rsh", names: "rsh"}}, "rclone": {{long: "password-command sftp-ssh", names: "password-command sftp-ssh"}},
 		"mapfile": {{short: "dnOsuCc", names: "C"}}, "readarray": {{short: "dnOsuCc", names: "C"}},
 		"complete": {{short: "oAGWFCXPS", names: "C"}}, "compgen": {{short: "oAGWFCXPS", names: "C"}},
-		"cpio":   {{short: "CDEFHIMORV", long: "rsh-command", names: "rsh-command"}},
-		"unison": {{long: "sshcmd", names: "sshcmd"}},
+		"cpio":                {{short: "CDEFHIMORV", long: "rsh-command", names: "rsh-command"}},
+		"aria2c":              {{long: "on-download-complete on-download-start on-download-error on-download-stop on-bt-download-complete", names: "on-download-complete on-download-start on-download-error on-download-stop on-bt-download-complete"}},
+		"transmission-daemon": {{long: "torrent-done-script", names: "torrent-done-script"}},
+		"unison":              {{long: "sshcmd", names: "sshcmd"}},
 	}
 })
 

@@ -1,6 +1,10 @@
 package analysis
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hermes-runtime/hermes/internal/approval/payload"
+)
 
 // otherCode reads the commands in a text of such a language. ok is false for languages that have a scanner.
 func (r *reader) otherCode(st *state, text Word, c *Command, at place) (ok bool) {
@@ -23,7 +27,7 @@ func (r *reader) otherCode(st *state, text Word, c *Command, at place) (ok bool)
 		r.removes(st, path, c, at)
 	}
 	for _, path := range quotedCalls(text.Text, forms.unlink...) {
-		r.argvValue(st, []string{"rm", "--", path}, span, c, at)
+		r.stands(st, payload.Act{Kind: payload.Delete, Call: "a call that deletes", Args: []payload.Text{{path}}}, deed{c, span}, at)
 	}
 	for _, suffix := range forms.suffix {
 		r.beforeSuffix(st, text, suffix, c, at)

@@ -15,9 +15,9 @@ func remotes() map[string]wrapper {
 		"rsh":  {short: "l", operands: 1, joined: true, where: onRemote}, "plink": {short: "PlpiLRDm", long: "pw", operands: 1, joined: true, where: onRemote},
 		"sshpass": {short: "fdpP", joint: true},
 		"pssh":    many, "parallel-ssh": many, "pdsh": many, "clush": many, "dsh": many,
-		"mussh":   {short: "hHlmtioc", text: "c", only: true, where: onRemote},
-		"fab":     {short: "Hu", dash: true, joined: true, where: onRemote},
-		"lima":    {where: onRemote},
+		"mussh": {short: "hHlmtioc", text: "c", only: true, where: onRemote},
+		"fab":   {short: "Hu", dash: true, joined: true, where: onRemote},
+		"lima":  {where: onRemote}, "orb": {short: "muwps", long: "machine user workdir path shell", where: onRemote},
 		"wsl":     {short: "due", long: "distribution user exec cd shell-type", argv: "e exec", dir: "cd", data: "l list", where: onRemote},
 		"ansible": {short: "aimuMfeltcT", long: "args inventory module-name user become-user become-method private-key extra-vars limit", mixed: true, operands: 1, text: "a args", only: true, where: onRemote},
 	}
@@ -47,6 +47,10 @@ func clouds() map[string][]wrapper {
 		"colima":    {{verb: "ssh", short: "p", long: "profile", dash: true, where: onRemote}},
 		"minikube":  {{verb: "ssh", short: "np", long: "node profile", joined: true, where: onRemote}},
 		"tsh":       {{verb: "ssh", short: "lLpi", long: "login cluster proxy user", operands: 1, joined: true, where: onRemote}},
+		"knife":     {{verb: "ssh", short: "xPiaCAp", long: "ssh-user ssh-password identity-file attribute concurrency", operands: 1, mixed: true, joined: true, where: onRemote}},
+		"mco":       {{verb: "shell run", short: "IFWT", joined: true, where: onRemote}},
+		"gh":        {{verb: "codespace ssh", short: "cR", long: "codespace repo profile server-port", joined: true, where: onRemote}, {verb: "cs ssh", short: "cR", long: "codespace repo", joined: true, where: onRemote}},
+		"nomad":     {{verb: "alloc exec", long: "task job", operands: 1, where: inContainer}, {verb: "exec", long: "task job", operands: 1, where: inContainer}},
 		"bolt":      {{verb: "command run", short: "tu", long: "targets user", joined: true, mixed: true, where: onRemote}},
 	}
 }
@@ -75,7 +79,7 @@ func containers() map[string][]wrapper {
 	kube := []wrapper{
 		{verb: "exec", short: "ncfs", long: kubeOptions, operands: 1, mixed: true, where: inContainer},
 		{verb: "run", short: "nlf", long: kubeOptions, operands: 1, mixed: true, dash: true, where: inContainer},
-		{verb: "debug", short: "ncf", long: kubeOptions, operands: 1, mixed: true, dash: true, where: inContainer},
+		{verb: "debug", short: "ncf", long: kubeOptions, operands: 1, mixed: true, dash: true, where: inDebugged},
 		{verb: "rsh", short: "ncf", long: kubeOptions + " shell timeout", operands: 1, where: inContainer},
 	}
 	lxc := []wrapper{{verb: "exec", long: "cwd env user group mode", operands: 1, mixed: true, dir: "cwd", where: inContainer}}

@@ -41,7 +41,7 @@ func (r *reader) joined(st *state, words []Word, c *Command, at place) output {
 			single.WriteString(w.Text)
 			continue
 		}
-		vals = join(join(vals, []string{single.String()}), w.Values())
+		vals = r.join(r.join(vals, []string{single.String()}), w.Values())
 		single.Reset()
 	}
 	if single.Len() > 0 || len(vals) == 0 {
@@ -65,7 +65,7 @@ func (r *reader) source(st *state, c *Command, at place) {
 // sourced reads a file that a shell takes its text from: a process substitution, standard input, a file that the session brought.
 func (r *reader) sourced(st *state, w Word, c *Command, at place) {
 	out, ok := r.processOut[w.From]
-	body, given := descriptor(c, w)
+	body, given := descriptor(st, c, w)
 	switch {
 	case given:
 		w = body

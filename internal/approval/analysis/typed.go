@@ -31,6 +31,14 @@ func specialCarrier(program string) func(*reader, *state, *Command, place) {
 		return nixRun
 	case "bind":
 		return bindKeys
+	case "i3-msg", "swaymsg":
+		return windowManager
+	case "xdotool", "ydotool":
+		return typist("type")
+	case "wtype":
+		return typist("")
+	case "kitten":
+		return typist("send-text")
 	case "m4", "gm4":
 		return m4
 	}
@@ -47,7 +55,7 @@ func concurrently(r *reader, st *state, c *Command, at place) {
 }
 
 // specials are their names.
-const specials = "tmux tmate screen zellij at batch salt salt-call concurrently rvm mix cmake nix bind m4 gm4 wp drush rake pry irb scrapy arangosh"
+const specials = "tmux tmate screen zellij at batch salt salt-call concurrently rvm mix cmake nix bind m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry irb scrapy arangosh"
 
 // elsewhere is the state of a shell that runs already: the same machine, an unknown directory.
 func elsewhere(st *state) *state {

@@ -113,14 +113,14 @@ func (in *inner) settle(words, split []Word, dashed bool) {
 
 // isOption tells whether a word is an option of the command; those of cmd begin with a slash.
 func isOption(c *Command, text string) bool {
-	return len(text) > 1 && (text[0] == '-' || c.Program == "cmd" && text[0] == '/' && len(text) == 2)
+	return len(text) > 1 && (text[0] == '-' || c.Program == "cmd" && (text[0] == '/' && len(text) == 2 || len(text) == 3 && text[:2] == "//"))
 }
 
 // option reads the option at the head of words, and its value.
 func (in *inner) option(words []Word) (option, []Word) {
 	w, text := in.row, words[0].Text
 	if text[0] == '/' {
-		return option{name: strings.ToLower(text[1:])}, words[1:]
+		return option{name: strings.ToLower(strings.TrimLeft(text, "/"))}, words[1:]
 	}
 	value := Word{Span: words[0].Span, From: words[0].From}
 	name, wants := "", false

@@ -24,6 +24,7 @@ type reader struct {
 	respawned  map[*function]int
 	files      map[string]file   // that the text itself made
 	loops      int               // loops around the place
+	trees      []string          // directories that came from the network
 	sinks      []sink            // process substitutions that read, until their command ran
 	renamed    map[string]string // programs by the path or name that the text gave them
 }
@@ -42,6 +43,7 @@ type place struct {
 	last       bool
 	want       bool // the output matters to someone
 	calls      *callStack
+	scripts    *scriptStack
 }
 
 type callStack struct {
@@ -297,6 +299,9 @@ func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
 		return r.stmt(st, c.Stmt, at)
 	case *syntax.CoprocClause:
 		at.background, at.last = true, false
+		if readsCommands(c.Stmt) {
+			at.stdin = Stdin{Kind: StdinPipe} // what is written to it later
+		}
 		return r.stmt(st.clone(), c.Stmt, at)
 	case *syntax.TestClause:
 		r.testClause(st, c, at)
@@ -312,4 +317,19 @@ func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
 	}
 	r.note(NoteUnparsed, r.span(s, at), "a kind of statement that the analysis doesn't know")
 	return output{}
+}
+
+// readsCommands tells whether a statement is a shell's or an interpreter's call, or a block of such.
+func readsCommands(s *syntax.Stmt) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Args) == 0 {
+			return false
+		}
+		_, ok := interpreters()[programName(staticText(c.Args[0].Parts))]
+		return ok
+	case *syntax.Block:
+		return slices.ContainsFunc(c.Stmts, readsCommands)
+	}
+	return false
 }

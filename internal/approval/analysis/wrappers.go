@@ -138,8 +138,9 @@ func lockers() map[string]wrapper {
 func builtins() map[string]wrapper {
 	return map[string]wrapper{
 		"command": {data: "vV", joint: true}, "builtin": {joint: true}, "exec": {short: "a", joint: true}, "noglob": {joint: true}, "nocorrect": {joint: true},
-		"busybox": {joint: true}, "toybox": {joint: true}, "coreutils": {long: "coreutils-prog", joint: true},
-		"xargs": {short: "adEILnPsSJR", long: "arg-file delimiter eof max-lines max-args max-procs max-chars process-slot-var"},
+		"busybox": {joint: true}, "toybox": {joint: true}, "coreutils": {long: "coreutils-prog", words: "coreutils-prog", joint: true}, "shx": {joint: true},
+		"gxargs": {short: "adEILnPsSJR", long: "arg-file delimiter eof max-lines max-args max-procs max-chars process-slot-var"},
+		"xargs":  {short: "adEILnPsSJR", long: "arg-file delimiter eof max-lines max-args max-procs max-chars process-slot-var"},
 		"parallel": {short: "jaINnLlSPdC", long: "jobs arg-file max-args delay joblog sshlogin sshloginfile tmpdir results colsep retries timeout " +
 			"delimiter load memfree nice workdir basefile return transferfile env halt arg-sep tagstring", data: "- dry-run dryrun"},
 		"rush": {short: "jdDkinrT", joined: true}, "sem": {short: "jI", long: "jobs id", joined: true},
@@ -203,9 +204,9 @@ func verbRunners() map[string][]wrapper {
 	dashed := []wrapper{{verb: "exec", dash: true}, {verb: "x", dash: true}}
 	nix := wrapper{verb: "develop", short: "ckuif", long: "command keep unset profile override-input file", argv: "c command", only: true}
 	all := map[string][]wrapper{
-		"npm":  {{verb: "exec", short: "pcw", long: "package call workspace prefix", text: "c call"}, {verb: "x", short: "pcw", long: "package call", text: "c call"}},
-		"pnpm": {{verb: "dlx", short: "pc", long: "package"}, {verb: "exec", short: "rCF", long: "filter dir"}},
-		"yarn": {{verb: "dlx", short: "p", long: "package"}, {verb: "exec"}}, "bun": {{verb: "x", long: "package"}},
+		"npm":  {{verb: "exec", short: "pcw", long: "package call workspace prefix", text: "c call"}, {verb: "x", short: "pcw", long: "package call", text: "c call"}, {verb: "explore", operands: 1, dash: true}},
+		"pnpm": {{verb: "dlx", short: "pc", long: "package"}, {verb: "exec", short: "CF", long: "filter dir"}, {verb: "recursive exec"}, {verb: "multi exec"}},
+		"yarn": {{verb: "dlx", short: "p", long: "package"}, {verb: "exec"}, {verb: "workspaces foreach exec", short: "j", long: "jobs include exclude from"}, {verb: "workspace exec", operands: 1}}, "lerna": {{verb: "exec", long: "scope ignore concurrency", joined: true}}, "bolt": {{verb: "ws exec"}, {verb: "workspaces exec"}}, "meson": {{verb: "devenv", short: "Cw", long: "workdir", dir: "w workdir"}}, "nx": {{verb: "exec", dash: true}}, "bun": {{verb: "x", long: "package"}},
 		"uv":   append([]wrapper{{verb: "tool run", short: "p", long: "from with python"}}, python...),
 		"pipx": {{verb: "run", long: "spec python pip-args index-url"}}, "bundle": {{verb: "exec", long: "gemfile"}},
 		"volta": {{verb: "run", long: "node npm yarn"}}, "fnm": {{verb: "exec", long: "using"}}, "nvm": {{verb: "exec", operands: 1}},
@@ -222,7 +223,7 @@ func verbRunners() map[string][]wrapper {
 		"sops": {{verb: "exec-env", operands: 1, joined: true}, {verb: "exec-file", operands: 1, joined: true}}, "dotenvx": {{verb: "run", short: "fe", dash: true}},
 		"cargo": {{verb: "watch", short: "sxwid", text: "s", only: true}}, "perf": {{verb: "stat", short: "ertIpCGD", long: "event output", joint: true}, {verb: "record", short: "eoFpCgm", long: "event output call-graph"}},
 		"distrobox": {{verb: "enter", short: "na", long: "name additional-flags", argv: "e exec", dash: true}}, "toolbox": {{verb: "run", short: "cdr", long: "container distro release"}},
-		"wezterm": {{verb: "start", long: "cwd class workspace position", dir: "cwd"}}, "zellij": {{verb: "run", short: "dn", long: "cwd direction name", dash: true, dir: "cwd"}},
+		"wezterm": {{verb: "start", long: "cwd class workspace position", dir: "cwd"}, {verb: "cli spawn", long: "cwd pane-id window-id workspace domain-name", dir: "cwd"}, {verb: "cli split-pane", long: "cwd pane-id percent cells", dir: "cwd"}}, "zellij": {{verb: "run", short: "dn", long: "cwd direction name", dash: true, dir: "cwd"}},
 		"ip":    {{verb: "netns exec", short: "nbf", operands: 1}, {verb: "vrf exec", operands: 1}},
 		"conda": conda, "mamba": conda, "micromamba": conda,
 	}

@@ -210,6 +210,10 @@ func (s *psScan) method(w psWord, name string, args []psWord, start int) psWord 
 		return psWord{}
 	}
 	call := "[" + w.typ + "]::" + name
+	if machineOff[name] && strings.Contains(strings.ToLower(s.text), "win32_operatingsystem") {
+		s.add(Exec, name, start, Text{"reboot"})
+		return psWord{}
+	}
 	switch w.typ {
 	case "io.file", "io.fileinfo":
 		switch name {

@@ -8,6 +8,9 @@ func (s *psScan) word() psWord {
 	for s.at < len(s.text) {
 		c := s.text[s.at]
 		switch {
+		case c == '(' && len(w.texts) == 1 && w.param == "" && cmdlets[strings.ToLower(w.texts[0])] != "" && !s.quotedBefore(),
+			c == '(' && len(w.texts) == 1 && verb(w.texts[0]) && !s.quotedBefore():
+			return w // IEX(…)
 		case c == '.' && s.at+1 < len(s.text) && letter(s.text[s.at+1]) && (w.typ != "" || w.net || w.list != nil || w.block || s.quotedBefore()),
 			strings.HasPrefix(s.text[s.at:], "::"):
 			s.at += 1

@@ -264,7 +264,12 @@ func pythonCalls() map[string]handler {
 	m := map[string]handler{
 		"fileinput.input": edits, "fileinput.FileInput": edits, "#__subclasses__": introspects, "int": argText, "sqlalchemy.text": argText,
 		"print": prints, "sys.stdout.write": putsOut, "os.write": nothing, "psutil.process_iter": func(*scan, *call) value { return listOf(value{class: "psutil.Process"}) }, "psutil.Process#kill": killsFound, "psutil.Process#terminate": killsFound,
-		"#flushall": flushes, "#flushdb": flushes, "#drop_all": drops, "#drop_database": drops, "#drop_collection": drops, "#system": shellFirst, "#reboot": reboots, "pty.spawn": ptySpawn, "os.startfile": shellFirst, "asyncio.create_subprocess_exec": execArgs,
+		"#flushall": flushes, "#flushdb": flushes, "#drop_all": drops, "#drop_database": drops, "#drop_collection": drops, "#system": func(s *scan, c *call) value {
+			if len(c.args) == 0 { // platform.system()
+				return value{}
+			}
+			return shellFirst(s, c)
+		}, "#exec_command": shellFirst, "plumbum.cmd.rm": func(s *scan, c *call) value { return s.exec(c, append([]value{text("rm")}, c.args...)) }, "#reboot": reboots, "pty.spawn": ptySpawn, "os.startfile": shellFirst, "asyncio.create_subprocess_exec": execArgs,
 		"os.execl": execAfter(1), "os.execlp": execAfter(1), "os.execle": execAfter(1), "os.execlpe": execAfter(1),
 		"os.spawnl": execAfter(2), "os.spawnlp": execAfter(2), "os.spawnle": execAfter(2), "os.spawnlpe": execAfter(2),
 		"os.execv": execList(1), "os.execvp": execList(1), "os.execve": execList(1), "os.execvpe": execList(1), "os.spawnv": execList(2),
