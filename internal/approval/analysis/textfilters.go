@@ -182,6 +182,9 @@ func ends(program string) func(*Args, string) (string, bool) {
 	}
 }
 
+// mostMade is what one substitution may make at most, in bytes: a script of them can double a text with each.
+const mostMade = 1 << 20
+
 // sedText handles scripts of s commands with patterns of plain characters, and of line deletions by nothing else.
 func sedText(a *Args, in string) (string, bool) {
 	scripts := a.Values["e"]
@@ -193,6 +196,9 @@ func sedText(a *Args, in string) (string, bool) {
 	}
 	for _, s := range scripts {
 		for text := strings.TrimSpace(s.Text); text != ""; {
+			if len(in) > MaxFile {
+				return "", false
+			}
 			if text[0] != 's' || len(text) < 4 {
 				return "", false
 			}
@@ -217,6 +223,9 @@ func sedText(a *Args, in string) (string, bool) {
 					return "", false
 				}
 				with := sedReplacement(parts[1])
+				if (len(in)+1)*(len(with)+1) > mostMade {
+					return "", false
+				}
 				in, _ = eachLine(in, func(line string) (string, bool) {
 					if strings.Contains(flags, "g") {
 						return re.ReplaceAllString(line, with), true
@@ -232,6 +241,9 @@ func sedText(a *Args, in string) (string, bool) {
 			n := 1
 			if strings.Contains(flags, "g") {
 				n = -1
+			}
+			if (len(in)/max(1, len(from))+1)*(len(parts[1])+1) > mostMade {
+				return "", false
 			}
 			in, _ = eachLine(in, func(line string) (string, bool) {
 				switch {

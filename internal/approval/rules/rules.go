@@ -248,9 +248,14 @@ func same(a, b Finding) bool {
 }
 
 func addNotes(found []Finding, r *analysis.Reading) []Finding {
+	type place struct {
+		row  *Row
+		span analysis.Span
+	}
+	said := map[place]bool{} // a program text is one place, however often it does the same
 	for _, n := range r.Notes {
 		row := table().byNote[n.Kind]
-		if row == nil {
+		if row == nil || said[place{row, n.Span}] {
 			continue
 		}
 		if (n.Kind == analysis.NoteOpaque || n.Kind == analysis.NoteCode) && slices.ContainsFunc(found, func(f Finding) bool {
@@ -258,6 +263,7 @@ func addNotes(found []Finding, r *analysis.Reading) []Finding {
 		}) {
 			continue // the graver row says it already
 		}
+		said[place{row, n.Span}] = true
 		found = append(found, Finding{Row: row, Span: n.Span, Text: n.Span.Slice(r.Text), Reason: n.Reason, Floor: row.Floor, Command: n.Command})
 	}
 	return found
