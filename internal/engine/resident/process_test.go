@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 		keeperMain()
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == clientRole {
+		clientMain(os.Args[2])
+		return
+	}
 	if os.Getenv(role) == "" {
 		os.Exit(m.Run())
 	}
