@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,6 +81,7 @@ func (r *reader) fields(st *state, dst []Word, w *syntax.Word, at place) []Word 
 		b := builder{r: r, st: st}
 		b.parts(single.Parts, false, at)
 		b.end()
+		dst = slices.Grow(dst, len(b.fields)) // an array's may be ten thousand
 		for _, f := range b.fields {
 			dst = append(dst, Word{Text: f[0], Alts: f[1:], From: b.from, Span: span})
 		}

@@ -133,9 +133,16 @@ func (r *reader) uncalled(st *state) {
 	}
 }
 
+// maxNotes is how many notes of one kind are kept: each of them is asked about already.
+const maxNotes = 100
+
 func (r *reader) note(kind NoteKind, span Span, reason string) {
+	same := 0
 	for _, n := range r.out.Notes {
-		if n.Kind == kind && n.Span == span {
+		if n.Kind != kind {
+			continue
+		}
+		if same++; n.Span == span || same == maxNotes {
 			return
 		}
 	}

@@ -95,6 +95,9 @@ func (l *lexer) perlGlob(rest string) bool {
 	return true
 }
 
+// perlQuotes are Perl's operators that quote, with the number of texts that they take.
+var perlQuotes = map[string]int{"q": 1, "qq": 1, "qw": 1, "qx": 1, "qr": 1, "m": 1, "s": 2, "tr": 2, "y": 2}
+
 // perlQuote reads an operator that quotes: q qq qw qx qr m s tr y.
 func (l *lexer) perlQuote(rest string) bool {
 	n := 0
@@ -102,7 +105,7 @@ func (l *lexer) perlQuote(rest string) bool {
 		n++
 	}
 	name := rest[:n]
-	parts, ok := map[string]int{"q": 1, "qq": 1, "qw": 1, "qx": 1, "qr": 1, "m": 1, "s": 2, "tr": 2, "y": 2}[name]
+	parts, ok := perlQuotes[name]
 	if !ok || n < len(rest) && (letter(rest[n]) || digit(rest[n]) || rest[n] == ':') {
 		return false
 	}
