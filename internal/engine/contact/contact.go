@@ -60,7 +60,11 @@ func Open(ctx context.Context, o Options) (environment.Environment, error) {
 	}
 	_, searches := l.(environment.Searcher)
 	_, tells := l.(environment.Environer)
-	if searches && tells {
+	_, keeps := l.(jobKeeper)
+	switch {
+	case searches && tells && keeps:
+		return withJobs{full{k}}, nil
+	case searches && tells:
 		return full{k}, nil
 	}
 	return k, nil
@@ -140,9 +144,7 @@ func with[T any](ctx context.Context, k *keeper, do func(Link) (T, error)) (T, e
 // Run runs one command.
 func (k *keeper) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
 	if k.o.Variables != nil && c.Environ == nil {
-		vars := k.variables(c.State)
-		maps.Copy(vars, c.Env)
-		c.Env = vars
+		c.Env = k.over(c)
 	}
 	res, err := with(ctx, k, func(l Link) (environment.Result, error) { return l.Run(ctx, c) })
 	if err == nil {
@@ -163,6 +165,13 @@ func (k *keeper) variables(s *environment.State) map[string]string {
 			delete(vars, name)
 		}
 	}
+	return vars
+}
+
+// over are those variables under what a command brings itself.
+func (k *keeper) over(c environment.Command) map[string]string {
+	vars := k.variables(c.State)
+	maps.Copy(vars, c.Env)
 	return vars
 }
 

@@ -40,9 +40,6 @@ func onFiles[T any](ctx context.Context, f *keptFS, do func(environment.FS) (T, 
 	})
 }
 
-// nothing is the value of an operation that has none.
-type nothing struct{}
-
 // Resolve gives the absolute path that a name means there.
 func (f *keptFS) Resolve(ctx context.Context, name string, dir environment.Path) (environment.Path, error) {
 	return onFiles(ctx, f, func(fs environment.FS) (environment.Path, error) { return fs.Resolve(ctx, name, dir) })
