@@ -139,8 +139,7 @@ func (l cellar) sftp(ctx context.Context, p program, to string) error {
 
 // verify has the host hash what it was given. A host that has no program for that gives it back to be hashed here.
 func (l cellar) verify(ctx context.Context) error {
-	_, code, err := l.c.do(ctx, l.at(`s=$(sha256sum "$f" 2>/dev/null || shasum -a 256 "$f" 2>/dev/null || openssl dgst -sha256 -r "$f" 2>/dev/null); `+
-		`case "$s" in $h*) ;; "") exit 91;; *) exit 92;; esac; `+settle), nil)
+	_, code, err := l.c.do(ctx, l.at(hashing+settle), nil)
 	switch code {
 	case codeDiffers:
 		return errors.New("what has arrived is not what was sent")
@@ -150,8 +149,13 @@ func (l cellar) verify(ctx context.Context) error {
 	return err
 }
 
-const settle = `chmod 700 "$f" && mv -f "$f" "resident-$h" && : >"used-$h"; x=$?; ` +
-	`for o in $(find . -name "used-*" -mtime +30 2>/dev/null); do rm -f "$o" "resident-${o#./used-}"; done; exit $x`
+// hashing compares what has arrived, with whatever the host has for that; settle gives it its name.
+const (
+	hashing = `s=$(sha256sum "$f" 2>/dev/null || shasum -a 256 "$f" 2>/dev/null || openssl dgst -sha256 -r "$f" 2>/dev/null); ` +
+		`case "$s" in $h*) ;; "") exit 91;; *) exit 92;; esac; `
+	settle = `chmod 700 "$f" && mv -f "$f" "resident-$h" && : >"used-$h"; x=$?; ` +
+		`for o in $(find . -name "used-*" -mtime +30 2>/dev/null); do rm -f "$o" "resident-${o#./used-}"; done; exit $x`
+)
 
 func (l cellar) verifyHere(ctx context.Context) error {
 	s, err := l.c.start(ctx, l.at(`exec cat "$f"`))

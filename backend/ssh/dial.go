@@ -64,13 +64,15 @@ func (d *dialer) dial(ctx context.Context) (*connection, error) {
 
 // hop goes one host further.
 func (d *dialer) hop(ctx context.Context, c *connection, t *settings) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.connect, fmt.Errorf("no answer within %v", t.connect))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(t.connect, func() { cancel(fmt.Errorf("no answer within %v", t.connect)) })
+	defer timer.Stop()
 	conn, err := d.transport(ctx, c, t)
 	if err != nil {
 		return fmt.Errorf("connect to %s port %d: %w", t.host, t.port, causeOf(ctx, err))
 	}
-	client, err := d.greet(ctx, conn, t)
+	client, err := d.greet(ctx, conn, &login{t: t, ask: patient(d.ask, timer, t.connect)})
 	if err != nil {
 		_ = conn.Close()
 		return fmt.Errorf("log in to %s@%s port %d: %w", t.user, t.host, t.port, causeOf(ctx, err))
@@ -80,6 +82,23 @@ func (d *dialer) hop(ctx context.Context, c *connection, t *settings) error {
 	}
 	c.Client = client
 	return nil
+}
+
+// askLimit is how long a person may take to answer: hosts don't wait longer than two minutes either, as OpenSSH sets them up.
+const askLimit = 2 * time.Minute
+
+// patient asks as ask does. Meanwhile the time of a host to answer stands still.
+func patient(ask asker, timer *time.Timer, limit time.Duration) asker {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, what string) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, askLimit)
+		defer cancel()
+		timer.Stop()
+		defer timer.Reset(limit)
+		return ask(ctx, what)
+	}
 }
 
 // transport gives a stream of bytes to a host: over the one before, a program, or the network.
@@ -96,7 +115,8 @@ func (d *dialer) transport(ctx context.Context, c *connection, t *settings) (net
 }
 
 // greet settles keys and logs in. The end of ctx ends it.
-func (d *dialer) greet(ctx context.Context, conn net.Conn, t *settings) (*ssh.Client, error) {
+func (d *dialer) greet(ctx context.Context, conn net.Conn, l *login) (*ssh.Client, error) {
+	t := l.t
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	v := t.verifier(func(what string, err error) { d.log.Warn(what, "host", t.host, "error", err) })
@@ -104,7 +124,6 @@ func (d *dialer) greet(ctx context.Context, conn net.Conn, t *settings) (*ssh.Cl
 	if err != nil {
 		return nil, err
 	}
-	l := &login{t: t, ask: d.ask}
 	defer l.close()
 	var refused error
 	client, channels, requests, err := ssh.NewClientConn(conn, net.JoinHostPort(t.host, strconv.Itoa(t.port)), &ssh.ClientConfig{

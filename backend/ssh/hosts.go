@@ -256,7 +256,7 @@ func (v *verifier) record(key ssh.PublicKey) error {
 func (v *verifier) order() ([]string, error) {
 	offered := v.offered
 	if len(offered) == 0 {
-		offered = ssh.SupportedAlgorithms().HostKeys
+		offered = hostAlgorithms()
 	}
 	all, err := v.lines()
 	if err != nil {

@@ -142,12 +142,11 @@ func (s source) settle(d directives, w wanted) (*settings, error) {
 		return nil, fmt.Errorf("ServerAliveCountMax of %s: %w", w.host, err)
 	}
 	x := expander{settings: t, getenv: s.getenv, me: me}
-	t.host = x.host(t.host)
-	x.settings = t
+	t.host = strings.ToLower(x.host(t.host))
+	t.hostKeyAlias = x.tokens(t.hostKeyAlias)
 	t.keys, t.certs = x.files(d["identityfile"]), x.files(d["certificatefile"])
 	t.known, t.readOnlyKnown = x.files(d.list("userknownhostsfile")), x.files(d.list("globalknownhostsfile"))
 	t.agent = x.agent(d.first("identityagent"))
-	t.hostKeyAlias = x.tokens(t.hostKeyAlias)
 	if a := d.first("hostkeyalgorithms"); a != "" {
 		t.algorithms = algorithms(a)
 	}

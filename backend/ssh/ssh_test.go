@@ -3,12 +3,15 @@
 package ssh_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-runtime/hermes/backend/ssh"
 	"github.com/hermes-runtime/hermes/backend/ssh/sshtest"
@@ -17,9 +20,21 @@ import (
 	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
 )
 
+// home is that of the user on every server whose test doesn't say otherwise: the binary is brought there once.
+var home string
+
 func TestMain(m *testing.M) {
+	if os.Getenv(callerVariable) != "" {
+		caller()
+		return
+	}
+	var err error
+	if home, err = os.MkdirTemp("", "hermes-ssh-home"); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	residenttest.Done()
+	_ = os.RemoveAll(home)
 	os.Exit(code)
 }
 
@@ -34,13 +49,15 @@ type lab struct {
 
 func newLab(t testing.TB, o sshtest.Options) *lab {
 	t.Helper()
+	if o.Home == "" {
+		o.Home = home
+	}
 	s := sshtest.Start(t, o)
 	b, _ := environment.Lookup("ssh")
 	l := &lab{server: s, config: *b.Config().(*ssh.Config), known: filepath.Join(t.TempDir(), "known_hosts")}
 	l.config.Host, l.config.ResidentPath, l.config.SSHConfig = "there", residenttest.Binary(t), filepath.Join(t.TempDir(), "config")
 	l.alias("there", s.Port, s.User.File)
-	home := t.TempDir()
-	l.o = environment.OpenOptions{Key: "test", HermesHome: home, Getenv: func(string) string { return "" }}
+	l.o = environment.OpenOptions{Key: "test", HermesHome: t.TempDir(), Getenv: func(string) string { return "" }}
 	return l
 }
 
@@ -77,7 +94,38 @@ func (l *lab) try(t testing.TB) (environment.Environment, error) {
 	return b.Open(t.Context(), o)
 }
 
+func closed(t testing.TB, e environment.Environment) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := e.Close(ctx); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// sh runs a script that must succeed and gives what it printed.
+func sh(t testing.TB, e environment.Environment, script string) string {
+	t.Helper()
+	var out bytes.Buffer
+	res, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute})
+	if err != nil || res.ExitCode != 0 {
+		t.Fatalf("%s: exit %d, %v: %s", script, res.ExitCode, err, &out)
+	}
+	return out.String()
+}
+
+func read(t testing.TB, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 func TestSSH_IsAnEnvironment(t *testing.T) { // CNF-1, SSH-1
 	l := newLab(t, sshtest.Options{})
 	envtest.Run(t, func(t *testing.T) environment.Environment { return l.open(t) }, envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor}})
 }
+
+func uid() string { return fmt.Sprint(os.Getuid()) }

@@ -110,12 +110,27 @@ func unquote(v string) string {
 	return v
 }
 
+// preferred are algorithms of host keys in OpenSSH's order.
+var preferred = []string{
+	ssh.CertAlgoED25519v01, ssh.CertAlgoECDSA256v01, ssh.CertAlgoECDSA384v01, ssh.CertAlgoECDSA521v01, ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
+	ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
+}
+
+// hostAlgorithms are those that this program can do, in OpenSSH's order; what that doesn't have comes last.
+func hostAlgorithms() []string {
+	can := ssh.SupportedAlgorithms().HostKeys
+	out := slices.DeleteFunc(slices.Clone(preferred), func(a string) bool { return !slices.Contains(can, a) })
+	for _, a := range can {
+		if !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 // algorithms reads a list of algorithms, as a whole or as a change to what is usual, and keeps what this program can do.
 func algorithms(v string) []string {
-	usual := ssh.SupportedAlgorithms().HostKeys
-	if v == "" {
-		return usual
-	}
+	usual := hostAlgorithms()
 	named := strings.Split(strings.TrimLeft(v, "+-^"), ",")
 	is := func(a string) bool {
 		return slices.ContainsFunc(named, func(p string) bool { ok, err := filepath.Match(p, a); return ok && err == nil })

@@ -15,6 +15,7 @@ type Relay struct {
 	to   string
 
 	mu    sync.Mutex
+	mute  bool
 	pairs []pair
 	work  sync.WaitGroup
 }
@@ -47,6 +48,15 @@ func NewRelay(tb testing.TB, to string) *Relay {
 }
 
 func (r *Relay) pass(from net.Conn) {
+	r.mu.Lock()
+	mute := r.mute
+	if mute {
+		r.pairs = append(r.pairs, pair{from, from})
+	}
+	r.mu.Unlock()
+	if mute {
+		return
+	}
 	to, err := net.Dial("tcp", r.to)
 	if err != nil {
 		_ = from.Close()
@@ -72,6 +82,13 @@ func (r *Relay) CutFar() {
 	for _, p := range r.keep() {
 		_ = p.to.Close()
 	}
+}
+
+// Mute has the relay take connections from now on, and say nothing.
+func (r *Relay) Mute() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mute = true
 }
 
 // Count is the number of connections that were made.

@@ -6,7 +6,10 @@ package sshtest
 
 import (
 	"bytes"
+	"crypto"
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/pem"
 	"fmt"
@@ -29,6 +32,7 @@ const startTime = 20 * time.Second
 // Options changes what a server is like. The zero value works.
 type Options struct {
 	Lines  []string // of the server's configuration, before all others
+	Env    []string // name=value, of the user there
 	NoSFTP bool
 	Home   string // of the user there; "" = a directory of the test's own
 	Key    *Key   // of the host; nil = a new one
@@ -49,12 +53,28 @@ type Key struct {
 	File   string // the private half; the public one has .pub behind its name
 	Public ssh.PublicKey
 	Signer ssh.Signer
+
+	Private crypto.Signer
 }
 
 // NewKey makes a key in a directory.
 func NewKey(tb testing.TB, dir, name string) *Key {
 	tb.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return write(tb, filepath.Join(dir, name), private, block)
+}
+
+// NewECKey makes a key of another type.
+func NewECKey(tb testing.TB, dir, name string) *Key {
+	tb.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -79,13 +99,13 @@ func NewLockedKey(tb testing.TB, file, phrase string) *Key {
 	return write(tb, file, private, block)
 }
 
-func write(tb testing.TB, file string, private ed25519.PrivateKey, block *pem.Block) *Key {
+func write(tb testing.TB, file string, private crypto.Signer, block *pem.Block) *Key {
 	tb.Helper()
 	s, err := ssh.NewSignerFromKey(private)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	k := &Key{File: file, Public: s.PublicKey(), Signer: s}
+	k := &Key{File: file, Public: s.PublicKey(), Signer: s, Private: private}
 	Write(tb, file, string(pem.EncodeToMemory(block)))
 	Write(tb, file+".pub", k.Line()+"\n")
 	return k
@@ -173,7 +193,7 @@ func (s *Server) run(tb testing.TB, program string, o Options) error {
 	s.Port = freePort(tb)
 	lines := append(o.Lines, "Port "+strconv.Itoa(s.Port), "ListenAddress 127.0.0.1", "HostKey "+s.Host.File, "PidFile none", "UsePAM no",
 		"AuthorizedKeysFile "+filepath.Join(s.Dir, "authorized"), "StrictModes no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
-		"PermitRootLogin yes", "PrintMotd no", "LogLevel VERBOSE", "MaxStartups 100", "MaxSessions 100", "SetEnv HOME="+s.Home)
+		"PermitRootLogin yes", "PrintMotd no", "LogLevel VERBOSE", "MaxStartups 100", "MaxSessions 100", strings.Join(append([]string{"SetEnv HOME=" + s.Home}, o.Env...), " "))
 	if !o.NoSFTP {
 		lines = append(lines, "Subsystem sftp internal-sftp")
 	}

@@ -34,7 +34,7 @@ func Binary(tb testing.TB) string {
 	}
 	built.dir = dir
 	out := filepath.Join(dir, "hermes")
-	cmd := exec.Command("go", "build", "-tags", "nopython", "-o", out, "github.com/hermes-runtime/hermes/cmd/hermes")
+	cmd := exec.Command("go", "build", "-tags", "nopython", "-ldflags", "-s -w", "-o", out, "github.com/hermes-runtime/hermes/cmd/hermes")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("build hermes: %v\n%s", err, text)
