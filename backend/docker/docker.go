@@ -4,6 +4,7 @@ package docker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -104,11 +105,12 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 		return nil, err
 	}
 	p := &place{d: d, config: c, o: o, getenv: getenv, log: log}
-	if err := p.open(ctx); err != nil {
+	e, err := p.open(ctx)
+	if err != nil {
 		_ = d.Close()
 		return nil, unavailable(err)
 	}
-	return p, nil
+	return e, nil
 }
 
 // plan decides what the container is to be like.
@@ -120,17 +122,20 @@ func (p *place) plan() (*plan, error) {
 }
 
 // open finds or makes the container and gets in touch with the engine in it.
-func (p *place) open(ctx context.Context) error {
+func (p *place) open(ctx context.Context) (environment.Environment, error) {
 	pl, err := p.plan()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if runtime.GOOS == "windows" && p.config.AsHostUser {
-		return badConfig("docker_run_as_host_user", fmt.Errorf("users of Windows have no number that a container could run under"))
+		return nil, badConfig("docker_run_as_host_user", fmt.Errorf("users of Windows have no number that a container could run under"))
 	}
 	bin, err := findBinary(ctx, p.d, p.config, p.o.GuardArgv)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if bin.path == "" && p.config.Resident == residentRequire {
+		return nil, badConfig("resident", errors.New("it is required, but "+bin.why))
 	}
 	m := &maker{d: p.d, p: pl, holds: holdsOf(p.o.HermesHome), resident: bin, persist: p.config.Persist, uid: -1, gid: -1,
 		fetch: fetch{limit: p.config.PullTimeout, getenv: p.getenv, show: p.o.Stderr}}
@@ -139,19 +144,38 @@ func (p *place) open(ctx context.Context) error {
 	}
 	p.box, err = m.obtain(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.resident = bin
 	p.describe(pl)
-	if _, err := p.reach(ctx); err != nil {
+	e, err := p.settle(ctx, bin)
+	if err != nil {
 		p.giveUp(ctx)
-		return err
+		return nil, err
 	}
 	for _, n := range pl.notes {
 		p.log.Warn(n)
 	}
 	p.sweepOnce(pl, m.holds)
-	return nil
+	return e, nil
+}
+
+// settle gets in touch with the engine in the container, or makes do without.
+func (p *place) settle(ctx context.Context, bin program) (environment.Environment, error) {
+	if bin.path == "" {
+		return p.plainly(ctx, bin.why)
+	}
+	_, err := p.reach(ctx)
+	if err == nil {
+		return p, nil
+	}
+	if p.config.Resident == residentRequire || ctx.Err() != nil || errors.Is(err, environment.ErrGone) {
+		return nil, err
+	}
+	e, perr := p.plainly(ctx, err.Error())
+	if perr != nil {
+		return nil, errors.Join(err, perr)
+	}
+	return e, nil
 }
 
 // giveUp lets go of a container that is of no use, and removes it if it was made for this.

@@ -23,3 +23,9 @@ func TestDocker_EndsCommandsInAnImageWithoutBash(t *testing.T) { // ENG-21
 
 // roomy lets the suites run all that they run at once.
 var roomy = []string{"--pids-limit", "2000"}
+
+func TestDocker_ConformsThroughAPlainShell(t *testing.T) { // RES-7, RES-8
+	l := newLab(t)
+	l.config.Persist, l.config.ExtraArgs, l.config.Resident = false, roomy, "off"
+	envtest.RunEnds(t, l.anew, envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo}})
+}

@@ -24,13 +24,12 @@ const greetTime = 20 * time.Second
 
 // place is a container as an environment: the engine runs inside, at the other end of one attached process.
 type place struct {
-	d        *daemon
-	config   *Config
-	o        environment.OpenOptions
-	getenv   func(string) string
-	log      *slog.Logger
-	box      *made
-	resident program
+	d      *daemon
+	config *Config
+	o      environment.OpenOptions
+	getenv func(string) string
+	log    *slog.Logger
+	box    *made
 
 	base environment.Info // what is known from here
 	info atomic.Pointer[environment.Info]

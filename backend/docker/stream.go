@@ -50,28 +50,31 @@ func (s *stream) Read(b []byte) (int, error) {
 
 func (s *stream) read(b []byte) (int, error) {
 	for {
-		for s.left == 0 {
-			var head [8]byte
-			if _, err := io.ReadFull(s.from, head[:]); err != nil {
-				return 0, err
-			}
-			s.part, s.left = head[0], int(binary.BigEndian.Uint32(head[4:]))
-		}
-		if s.part == 1 {
-			n, err := s.from.Read(b[:min(len(b), s.left)])
-			s.left -= n
+		n, part, err := s.next(b)
+		if part == 1 {
 			return n, err
 		}
-		var text [512]byte
-		n, err := s.from.Read(text[:min(len(text), s.left)])
-		s.left -= n
 		s.mu.Lock()
-		s.errs.Write(text[:min(n, max(0, keptErrors-s.errs.Len()))])
+		s.errs.Write(b[:min(n, max(0, keptErrors-s.errs.Len()))])
 		s.mu.Unlock()
 		if err != nil {
 			return 0, err
 		}
 	}
+}
+
+// next gives what comes next of either output.
+func (s *stream) next(b []byte) (n int, part byte, err error) {
+	for s.left == 0 {
+		var head [8]byte
+		if _, err := io.ReadFull(s.from, head[:]); err != nil {
+			return 0, 1, err
+		}
+		s.part, s.left = head[0], int(binary.BigEndian.Uint32(head[4:]))
+	}
+	n, err = s.from.Read(b[:min(len(b), s.left)])
+	s.left -= n
+	return n, s.part, err
 }
 
 // said is what the process printed as errors.

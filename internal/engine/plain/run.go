@@ -1,0 +1,401 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine"
+)
+
+const (
+	// quiet and drainTime bound the reading of what children print after the shell has ended.
+	quiet     = 300 * time.Millisecond
+	drainTime = 2 * time.Second
+	// killTime is how long after KILL members may still be seen.
+	killTime = 1500 * time.Millisecond
+	// startTime is how long a command that is to be ended may take to say that it has begun.
+	startTime = 3 * time.Second
+	// askTime bounds one command of ours.
+	askTime = 10 * time.Second
+)
+
+// call is one command on its way.
+type call struct {
+	p      *Place
+	c      environment.Command
+	mark   string
+	before environment.Snapshot
+	began  time.Time
+
+	out  *tap
+	ctl  *control
+	done chan struct{} // the outputs have ended
+	exit int
+	err  error
+	hang context.CancelFunc
+}
+
+// Run runs one command there.
+func (p *Place) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
+	for missing, asked := range map[string]bool{"descriptors": len(c.Extra) > 0, "sudo": c.SudoSecret != nil} {
+		if asked {
+			return environment.Result{}, &environment.Error{Kind: environment.ErrUnsupported, Op: missing, Err: errors.New(p.info.Lacking[missing])}
+		}
+	}
+	ctx, end, err := p.begin(ctx)
+	if err != nil {
+		return environment.Result{}, err
+	}
+	defer end()
+	r := &call{p: p, c: c, mark: newMark(), began: time.Now(), done: make(chan struct{})}
+	if c.State != nil {
+		r.before = c.State.Snapshot()
+	}
+	if bad := invalid(c); bad != "" {
+		r.say(bad)
+		return environment.Result{ExitCode: -1, Reason: environment.Exited, Dir: r.before.Dir}, nil
+	}
+	if ctx.Err() != nil {
+		res := environment.Result{}
+		r.cut(ctx, &res)
+		return res, nil
+	}
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+	}
+	res, err := r.run(ctx)
+	res.Elapsed = time.Since(r.began)
+	return res, err
+}
+
+// invalid says what is wrong with the command itself.
+func invalid(c environment.Command) string {
+	switch n := len(c.Script); {
+	case len(c.Argv) > 0 && n > 0:
+		return "a command is a script or a list of arguments, not both"
+	case len(c.Argv) == 0 && n == 0:
+		return "the command is empty"
+	case n > engine.MaxScript:
+		return fmt.Sprintf("the command has %d bytes; at most %d can be run: put it into a file", n, engine.MaxScript)
+	}
+	for _, s := range append([]string{c.Script}, c.Argv...) {
+		if strings.ContainsRune(s, 0) {
+			return "the command holds a zero byte, which no program can be given"
+		}
+	}
+	return ""
+}
+
+// say tells the reader of the command's output why it could not run.
+func (r *call) say(text string) {
+	for _, w := range []io.Writer{r.c.Stderr, r.c.Output} {
+		if w != nil {
+			_, _ = io.WriteString(w, "hermes: "+text+"\n")
+			return
+		}
+	}
+}
+
+// run starts the command and follows it.
+func (r *call) run(ctx context.Context) (environment.Result, error) {
+	hung, hang := context.WithCancel(context.WithoutCancel(ctx))
+	defer hang()
+	r.hang = hang
+	r.out = newTap(r.c.Output)
+	r.ctl = newControl(r.mark, r.c.Stderr, r.c.Output)
+	boot, stdin := r.input()
+	go func() {
+		defer close(r.done)
+		r.exit, r.err = r.p.exec(hung, boot, stdin, r.out, r.ctl)
+	}()
+	var res environment.Result
+	select {
+	case <-r.ctl.begun:
+		r.started()
+	case <-r.done:
+	case <-ctx.Done():
+	}
+	select {
+	case <-r.done:
+	case <-r.ctl.ended:
+		r.drain()
+	case <-ctx.Done():
+		r.cut(ctx, &res)
+		r.drain()
+		r.over()
+		return res, nil
+	}
+	held := !r.isDone() // somebody holds an output
+	if held {
+		r.leave(ctx, &res) // before hanging up, which may end them
+	}
+	r.over()
+	status, record, ended := r.ctl.end()
+	if r.err != nil && !ended {
+		kind := environment.ErrLost
+		if !r.ctl.hasBegun() {
+			kind = environment.ErrNotStarted
+		}
+		return res, &environment.Error{Kind: kind, Op: "run a command there", Err: r.err}
+	}
+	if r.err == nil && !r.ctl.hung {
+		status = r.exit
+	}
+	r.result(&res, status, ended)
+	if ended && res.Reason == environment.Exited {
+		r.carry(&res, record)
+	}
+	if !held {
+		r.leave(ctx, &res)
+	}
+	return res, nil
+}
+
+func (r *call) isDone() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// started tells who wants to know that the shell is there.
+func (r *call) started() {
+	if pid, err := strconv.Atoi(r.ctl.session()); err == nil && r.c.OnStart != nil {
+		r.c.OnStart(pid)
+	}
+}
+
+// drain reads on until the outputs end, are silent, or time is up.
+func (r *call) drain() {
+	end := time.NewTimer(drainTime)
+	defer end.Stop()
+	look := time.NewTicker(quiet / 10)
+	defer look.Stop()
+	began := time.Now()
+	for {
+		select {
+		case <-r.done:
+			return
+		case <-end.C:
+			return
+		case <-look.C:
+			if time.Since(r.out.last(began)) >= quiet {
+				return
+			}
+		}
+	}
+}
+
+// over hangs up, if the outputs haven't ended, and waits until nothing writes any more.
+func (r *call) over() {
+	if r.isDone() {
+		return
+	}
+	r.ctl.hung = true // the exit code is the one that the shell printed
+	r.out.close()
+	r.hang()
+	<-r.done
+}
+
+// result says how the shell ended. Codes above 128 without the record that a shell prints at its end are signals; with it only those
+// are that end a shell after its last words.
+func (r *call) result(res *environment.Result, status int, ended bool) {
+	res.ExitCode, res.Reason, res.Dir = status, environment.Exited, r.ctl.directory(r.before.Dir)
+	res.DirNote = r.ctl.note(r.before.Dir)
+	const hup, term, xcpu, xfsz = 1, 15, 24, 25
+	n := status - 128
+	l := r.limits()
+	switch {
+	case n == xfsz && l.FileSizeMB > 0:
+		res.ExitCode, res.Reason, res.Limit = 137, environment.LimitHit, fmt.Sprintf("file_size_mb: %d MB", l.FileSizeMB)
+	case n == xcpu && l.CPUSeconds > 0:
+		res.ExitCode, res.Reason, res.Limit = 137, environment.LimitHit, fmt.Sprintf("cpu: %d s", l.CPUSeconds)
+	case n > 0 && n < 65 && (!ended || n == hup || n == term):
+		res.Reason, res.Signal = environment.Signaled, signalName(n)
+	}
+}
+
+func signalName(n int) string {
+	names := map[int]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM"}
+	if s, ok := names[n]; ok {
+		return s
+	}
+	return "signal " + strconv.Itoa(n)
+}
+
+// carry takes over what the script changed.
+func (r *call) carry(res *environment.Result, record []byte) {
+	if len(r.c.Argv) > 0 {
+		return
+	}
+	after, note, err := engine.Carriage{Base: r.p.base, Call: r.c.Env, Before: r.before}.ReadState(record)
+	if err != nil {
+		return
+	}
+	started := res.Dir
+	if after.Dir != "" {
+		res.Dir = after.Dir
+	}
+	if r.c.State == nil {
+		return
+	}
+	if r.c.Dir != "" && res.Dir == started {
+		after.Dir = r.before.Dir // started elsewhere for once, and stayed there
+	}
+	if r.c.Environ != nil {
+		after.Vars = r.before.Vars
+	} else {
+		res.VarsNote = note
+	}
+	r.c.State.Merge(r.before, after)
+}
+
+// leave finds out what goes on after a normal end, and ends it where that is wanted.
+func (r *call) leave(ctx context.Context, res *environment.Result) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	defer cancel()
+	left, err := r.members(ctx, "")
+	if err != nil {
+		return // the command has ended; who is left is not worth its result
+	}
+	res.Left = left
+	if len(left) > 0 && r.c.EndLeft {
+		res.Survivors = r.end(ctx)
+	}
+}
+
+// cut ends a command whose context has ended.
+func (r *call) cut(ctx context.Context, res *environment.Result) {
+	res.ExitCode, res.Reason, res.Dir = 130, environment.Interrupted, r.before.Dir
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		res.ExitCode, res.Reason = 124, environment.TimedOut
+	}
+	if r.hang == nil {
+		return // it was never begun
+	}
+	start := time.NewTimer(startTime)
+	defer start.Stop()
+	select {
+	case <-r.ctl.begun:
+	case <-r.done:
+	case <-start.C:
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime+r.grace())
+	defer cancel()
+	res.Survivors = r.end(end)
+}
+
+func (r *call) grace() time.Duration {
+	if r.c.Grace > 0 {
+		return r.c.Grace
+	}
+	return r.p.o.Grace
+}
+
+// end ends all members: TERM, a while, KILL until none is seen. It gives those that are still there.
+func (r *call) end(ctx context.Context) []environment.ProcessRef {
+	if left, err := r.members(ctx, "TERM"); err == nil && len(left) == 0 {
+		return nil
+	}
+	const look = 100 * time.Millisecond
+	for over := time.Now().Add(r.grace()); time.Now().Before(over) && ctx.Err() == nil; {
+		pause(ctx, min(look, time.Until(over)))
+		if left, err := r.members(ctx, ""); err == nil && len(left) == 0 {
+			return nil
+		}
+	}
+	var left []environment.ProcessRef
+	for over := time.Now().Add(killTime); ; {
+		var err error
+		if left, err = r.members(ctx, "KILL"); err == nil && len(left) == 0 || time.Now().After(over) || ctx.Err() != nil {
+			return left
+		}
+		pause(ctx, look/5)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// lookForMembers prints the members of a group: those in the session of its shell, and those that carry its mark. Everything it needs is
+// built into shells: where nothing can be started any more it still works. S, M and K are set before it.
+const lookForMembers = `for p in /proc/[0-9]*; do p=${p#/proc/}
+[ "$p" = "$$" ] && continue
+{ read -r st </proc/$p/stat; } 2>/dev/null || continue
+st=${st##*) }; set -- $st; [ "$1" = Z ] && continue; [ "$1" = X ] && continue
+hit=; if [ -n "$S" ] && [ "$4" = "$S" ]; then hit=1; else
+{ while IFS= read -r l || [ -n "$l" ]; do case $l in *"HERMES_GROUP=$M"*) hit=1; break;; esac; l=; done </proc/$p/environ; } 2>/dev/null
+fi
+[ -n "$hit" ] || continue
+case $K in '') printf '%s ' "$p"; { tr '\0' ' ' </proc/$p/cmdline; } 2>/dev/null; echo;;
+TERM) kill -TERM "$p"; kill -CONT "$p"; echo "$p";; *) kill -KILL "$p"; echo "$p";; esac 2>/dev/null
+done`
+
+// members finds the members there and sends them a signal, if one is named.
+func (r *call) members(ctx context.Context, signal string) ([]environment.ProcessRef, error) {
+	var out strings.Builder
+	script := fmt.Sprintf("S=%s M=%s K=%s\n%s", r.ctl.session(), r.mark, signal, lookForMembers)
+	if _, err := r.p.exec(ctx, script, nil, &out, io.Discard); err != nil {
+		return nil, err
+	}
+	var refs []environment.ProcessRef
+	for line := range strings.Lines(out.String()) {
+		id, command, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if pid, err := strconv.Atoi(id); err == nil {
+			refs = append(refs, environment.ProcessRef{PID: pid, Command: strings.TrimSpace(command)})
+		}
+	}
+	return refs, nil
+}
+
+// tap hands an output on until it is closed, and knows when something came last.
+type tap struct {
+	mu     sync.Mutex
+	w      io.Writer
+	at     time.Time
+	closed bool
+}
+
+func newTap(w io.Writer) *tap { return &tap{w: w} }
+
+func (t *tap) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.at = time.Now()
+	if t.w != nil && !t.closed {
+		_, _ = t.w.Write(b) // a reader who went away must not hold the command up
+	}
+	return len(b), nil
+}
+
+func (t *tap) last(least time.Time) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.at.After(least) {
+		return t.at
+	}
+	return least
+}
+
+func (t *tap) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
