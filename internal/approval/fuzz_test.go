@@ -21,6 +21,9 @@ func FuzzAnalyze(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, command string) {
 		in := analysis.Input{Dir: "/data/app", Home: "/home/ann"}
+		if d, most := leastOf(3, command, fuzzBound(command)), fuzzBound(command); d > most {
+			t.Errorf("%q of %d bytes takes %v of the processor, at most %v wanted", command[:min(len(command), 200)], len(command), d, most)
+		}
 		a, b := approval.Analyze(command, in), approval.Analyze(command, in)
 		if ia, ib := ids(a), ids(b); !slices.Equal(ia, ib) {
 			t.Errorf("%q: %v, then %v", command, ia, ib)
@@ -46,6 +49,11 @@ func FuzzAnalyze(f *testing.F) {
 			t.Errorf("%q: read as nothing", command)
 		}
 	})
+}
+
+// fuzzBound is the processor time that a text may take in an instrumented program (A91): by its length, and something for the first one.
+func fuzzBound(text string) time.Duration {
+	return 4 * (10*time.Millisecond + 50*time.Millisecond*time.Duration(len(text))/(64<<10))
 }
 
 func ids(r *approval.Report) []string {

@@ -2,9 +2,26 @@ package payload_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
 )
+
+// inTime has a scan keep within a processor time that its text's length gives, in an instrumented program (A91). Of three tries the
+// shortest counts: what else the machine does makes one longer.
+func inTime(t *testing.T, text string, scan func()) {
+	t.Helper()
+	most := 4 * (10*time.Millisecond + 50*time.Millisecond*time.Duration(len(text))/(64<<10))
+	least := most + 1
+	for range 3 {
+		start := spent()
+		scan()
+		if least = min(least, spent()-start); least <= most {
+			return
+		}
+	}
+	t.Errorf("%q of %d bytes takes %v of the processor, at most %v wanted", text[:min(len(text), 200)], len(text), least, most)
+}
 
 // fuzzed scans any text as one language: whatever it is, acts lie in it and texts are never empty.
 func fuzzed(f *testing.F, lang payload.Lang, seeds ...string) {
@@ -12,6 +29,7 @@ func fuzzed(f *testing.F, lang payload.Lang, seeds ...string) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		inTime(t, text, func() { payload.Scan(lang, text, payload.Input{Home: "/home/ann"}) })
 		for _, a := range payload.Scan(lang, text, payload.Input{Home: "/home/ann"}) {
 			if a.Start < 0 || a.End < a.Start || a.End > len(text) {
 				t.Errorf("%q: an act from %d to %d of %d", text, a.Start, a.End, len(text))
@@ -53,9 +71,9 @@ func FuzzSmall(f *testing.F) {
 	for _, s := range shapes {
 		f.Add(s)
 	}
-	f.Fuzz(func(_ *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string) {
 		for _, lang := range []payload.Lang{payload.Lua, payload.AppleScript, payload.R, payload.Julia} {
-			payload.Scan(lang, text, payload.Input{})
+			inTime(t, text, func() { payload.Scan(lang, text, payload.Input{}) })
 		}
 	})
 }
@@ -66,6 +84,7 @@ func FuzzSQL(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, d := range []payload.SQLDialect{payload.SQLStandard, payload.SQLBackslash, payload.SQLBatch} {
+			inTime(t, text, func() { payload.SQL(text, d) })
 			for _, found := range payload.SQL(text, d) {
 				if found.Act == "" || found.Text == "" {
 					t.Errorf("%q: an empty finding", text)
