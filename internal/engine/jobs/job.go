@@ -251,6 +251,11 @@ func (j *job) info(preview int) environment.JobInfo {
 		z := j.screen.size()
 		i.Terminal = &z
 	}
+	c := j.counts()
+	i.Lines, i.Chars, i.Dropped = c.total(), c.Chars, c.dropped()
+	if preview <= 0 || c.Chars == 0 {
+		return i // no file is opened for nothing
+	}
 	v, err := j.view()
 	if err != nil {
 		return i
@@ -261,17 +266,30 @@ func (j *job) info(preview int) environment.JobInfo {
 	return i
 }
 
+// output tells where the log stands: in a journal that is written, or else what was counted.
+func (j *job) output() (*journal, counts) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.rcpt != nil && (!j.after || j.st == nil):
+		return nil, j.rcpt.Output
+	case j.lost != nil:
+		return nil, *j.lost
+	}
+	return j.log, counts{}
+}
+
+func (j *job) counts() counts {
+	log, c := j.output()
+	if log != nil {
+		return log.tally()
+	}
+	return c
+}
+
 // view opens the log as it is.
 func (j *job) view() (*view, error) {
-	j.mu.Lock()
-	log, c := j.log, counts{}
-	switch {
-	case j.rcpt != nil && !j.after:
-		log, c = nil, j.rcpt.Output
-	case j.lost != nil:
-		c = *j.lost
-	}
-	j.mu.Unlock()
+	log, c := j.output()
 	if log != nil {
 		return log.view()
 	}

@@ -123,14 +123,15 @@ func BenchmarkIdle1000(b *testing.B) {
 		start(b, table, environment.Job{Command: environment.Command{Argv: []string{"sleep", "600"}}})
 	}
 	runtime.GC()
-	b.ReportMetric(float64(resident()-rss)/1024, "KiB/1000-jobs")
-	b.ReportMetric(float64(runtime.NumGoroutine()), "goroutines")
+	memory, goroutines := resident()-rss, runtime.NumGoroutine()
 	for b.Loop() {
 		if list, err := table.Jobs(context.Background(), 200); err != nil || len(list) < 1000 {
 			b.Fatal(len(list), err)
 		}
 	}
 	b.StopTimer()
+	b.ReportMetric(float64(memory)/(1<<20), "MB/1000-jobs")
+	b.ReportMetric(float64(goroutines), "goroutines")
 	began := time.Now()
 	table.KillAll(context.Background(), "bench")
 	b.ReportMetric(time.Since(began).Seconds(), "s-to-end-1000")
