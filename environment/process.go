@@ -134,6 +134,9 @@ type LogPage struct {
 	Dropped int    `json:"dropped,omitempty"`
 }
 
+// CompletionID is the id of the event that tells the end of a job.
+func CompletionID(job string) string { return job + ".end" }
+
 // JobEventType says what an event tells.
 type JobEventType string
 

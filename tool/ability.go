@@ -102,6 +102,7 @@ const (
 	ActionCommand ActionKind = "command" // for the shell
 	ActionCode    ActionKind = "code"    // Python
 	ActionWrite   ActionKind = "write"   // a path that is written, moved or deleted
+	ActionPersist ActionKind = "persist" // a command that goes on behind its session; Text is the command
 )
 
 // Refusal is an error by which a tool declines a call with a result of its own shape.

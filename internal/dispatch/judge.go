@@ -58,6 +58,8 @@ func (f *flight) act(a tool.Action) approval.Request {
 		r.Kind, r.Command = approval.KindCode, a.Text
 	case tool.ActionWrite:
 		r.Kind, r.Paths = approval.KindPath, []approval.PathAct{{Path: a.Text}}
+	case tool.ActionPersist:
+		r.Kind, r.Command, r.Asks = approval.KindHook, a.Text, []approval.AskFor{{ID: approval.AskPersist, Reason: a.Description}}
 	default:
 		r.Kind, r.Command = approval.KindCommand, a.Text
 	}

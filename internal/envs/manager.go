@@ -118,6 +118,19 @@ func (m *Manager) Open() map[string]environment.Info {
 	return out
 }
 
+// Environments are those that are open, by key. They aren't held: one that is idle may be closed at any moment.
+func (m *Manager) Environments() map[string]environment.Environment {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make(map[string]environment.Environment, len(m.slots))
+	for k, s := range m.slots {
+		if s.env != nil {
+			out[k] = s.env
+		}
+	}
+	return out
+}
+
 // Close ends all environments, at most 8 s long. The error names those that were not closed by then; their backend sweeps them at
 // its next start. Closing twice is the same as once.
 func (m *Manager) Close(ctx context.Context) error {

@@ -25,6 +25,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/internal/observe"
+	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/redact"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/script"
@@ -75,6 +76,7 @@ type Runtime struct {
 	audit    *atomicfile.Rotating
 	decided  *atomicfile.Rotating
 	scripts  *script.Runner
+	jobs     *process.Table
 	observer *observe.Observer
 	sudo     session.Sudo
 	memory   tool.Memory
@@ -136,6 +138,7 @@ func (r *Runtime) build() {
 	r.services = &services{doc: func() *config.Document { return r.doc }, getenv: r.Getenv, warn: r.problem}
 	r.place = r.readPlace()
 	r.places = r.environments()
+	r.jobs = process.New(process.Options{Homes: r.jobHomes, Note: r.noteJobs, Redact: r.hide, Log: r.log})
 	r.exposes = sync.OnceValues(r.configured)
 	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools(), Checked: r.checked})
 	for _, t := range o.Embedded {
@@ -161,7 +164,7 @@ func (r *Runtime) build() {
 	}
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, Tell: r.tell, GOOS: o.GOOS})
 	r.services.held = []any{
-		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts,
+		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts, r.jobs,
 		grants{r.place.Passthrough},
 	}
 }

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"reflect"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/event"
+	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/tool"
@@ -31,6 +33,7 @@ type SessionOptions struct {
 	Root     string           // the session that began this one's ancestors; "" = it is no child
 	YesTo    []string         // keys approved in advance
 	Services []any            // further services for the tools of this session
+	User     bool             // there is no conversation: what goes on in the background belongs to the user, who sees all of it
 	Progress func(dispatch.Progress)
 }
 
@@ -72,7 +75,7 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	s.inner = dispatch.Session{
 		ID: o.ID, Task: o.Task, Caller: o.Caller, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
 		Dir:      func() string { return r.places.Dir(o.Task) },
-		Services: &services{outer: r.services, held: append([]any{offer{s}}, o.Services...)},
+		Services: &services{outer: r.services, held: append([]any{offer{s}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}}, o.Services...)},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
 		Facts:    func() dispatch.Facts { return r.facts(o, workspace) },
 	}
@@ -161,6 +164,9 @@ func (s *Session) end(ctx context.Context, cause tool.Interruption) error {
 	r.mu.Lock()
 	delete(r.sessions, s)
 	r.mu.Unlock()
+	if cause == tool.SessionEnd { // the end of this process ends no job
+		err = errors.Join(err, r.endJobs(ctx, s.inner.ID))
+	}
 	r.gate.EndSession(s.inner.ID)
 	r.sudo.End(s.inner.ID)
 	r.places.Forget(s.inner.Task)

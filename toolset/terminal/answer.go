@@ -47,6 +47,19 @@ type answer struct {
 	NotEnded             []environment.ProcessRef `json:"not_ended,omitempty"`
 	Limit                string                   `json:"limit,omitempty"`
 	Note                 string                   `json:"note,omitempty"`
+
+	started
+}
+
+// started are the members of an answer that a background start adds.
+type started struct {
+	SessionID       string   `json:"session_id,omitempty"`
+	PID             int      `json:"pid,omitempty"`
+	Notify          bool     `json:"notify_on_complete,omitempty"`
+	WatchPatterns   []string `json:"watch_patterns,omitempty"`
+	PatternsIgnored string   `json:"watch_patterns_ignored,omitempty"`
+	PTYNote         string   `json:"pty_note,omitempty"`
+	Hint            string   `json:"hint,omitempty"`
 }
 
 // errorText is null where there is no error, and nothing at all then for a script: its authors look for the word.

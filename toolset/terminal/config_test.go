@@ -27,9 +27,9 @@ func TestConfig_FileThenEnvironmentThenDefault_CFG1(t *testing.T) {
 		vars map[string]string
 		want terminal.Config
 	}{
-		{"", nil, terminal.Config{Timeout: 180 * time.Second, MaxForeground: 600 * time.Second, Encoding: "utf-8"}},
-		{"", map[string]string{"TERMINAL_TIMEOUT": "20", "TERMINAL_MAX_FOREGROUND_TIMEOUT": "30"}, terminal.Config{Timeout: 20 * time.Second, MaxForeground: 30 * time.Second, Encoding: "utf-8"}},
-		{"terminal: {timeout: 7, encoding: cp437}", map[string]string{"TERMINAL_TIMEOUT": "20"}, terminal.Config{Timeout: 7 * time.Second, MaxForeground: 600 * time.Second, Encoding: "cp437"}},
+		{"", nil, terminal.Config{Timeout: 180 * time.Second, MaxForeground: 600 * time.Second, Encoding: "utf-8", PTYSize: "30x120"}},
+		{"", map[string]string{"TERMINAL_TIMEOUT": "20", "TERMINAL_MAX_FOREGROUND_TIMEOUT": "30"}, terminal.Config{Timeout: 20 * time.Second, MaxForeground: 30 * time.Second, Encoding: "utf-8", PTYSize: "30x120"}},
+		{"terminal: {timeout: 7, encoding: cp437}", map[string]string{"TERMINAL_TIMEOUT": "20"}, terminal.Config{Timeout: 7 * time.Second, MaxForeground: 600 * time.Second, Encoding: "cp437", PTYSize: "30x120"}},
 	} {
 		if got, err := filled[terminal.Config](t, tc.text, tc.vars); err != nil || got != tc.want {
 			t.Errorf("%q with %v: %+v, %v", tc.text, tc.vars, got, err)

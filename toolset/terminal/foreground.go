@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+	"github.com/hermes-runtime/hermes/tool"
 )
 
 // detachers are programs whose one purpose is to outlive the call.
@@ -36,22 +37,46 @@ var endless = []struct {
 // asksOnly are options with which every program only tells something about itself.
 var asksOnly = []string{"--help", "--version", "-h", "-v"}
 
+// advice is what to do in place of a command that would run on behind its call.
+type advice struct{ detach, endless, left string }
+
+// toModels have background; toScripts haven't.
+var (
+	toModels = advice{
+		detach:  "run the command itself with background: true; it then goes on under a session_id that process takes",
+		endless: "start it with background: true and look at it with process, or give it an end, as in timeout 20 CMD",
+		left:    "run it by itself with background: true, or let the same command end it or wait for it (wait, kill $!)",
+	}
+	toScripts = advice{
+		detach:  "background is not offered in scripts: run the command itself and let the call wait for it, with a timeout that suffices",
+		endless: "background is not offered in scripts: give it an end, as in timeout 20 CMD, or CMD & followed by what needs it and kill $!",
+		left:    "background is not offered in scripts: take the & off, or let the same command end it or wait for it (wait, kill $!)",
+	}
+)
+
+func adviceFor(c *tool.Call) advice {
+	if c.Caller == tool.CallerScript {
+		return toScripts
+	}
+	return toModels
+}
+
 // staysBehind says why a command would run on behind the call, or hold it until the timeout; "" = it doesn't.
-func staysBehind(r *analysis.Reading) string {
+func staysBehind(r *analysis.Reading, instead advice) string {
 	for i := range r.Commands {
 		c := &r.Commands[i]
 		if !exact(c) {
 			continue
 		}
 		if contains(detachers, c.Program) {
-			return fmt.Sprintf("%s starts something that outlives the call, and background is not offered here: run the command itself and let the call wait for it, with a timeout that suffices", c.Program)
+			return fmt.Sprintf("%s starts something that outlives the call, and this call is in the foreground: %s", c.Program, instead.detach)
 		}
 		if !c.Background && neverEnds(c) {
-			return fmt.Sprintf("%q does not end by itself, so the call would only wait for its timeout, and background is not offered here: give it an end, as in timeout 20 CMD, or CMD & followed by what needs it and kill $!", shown(r, c))
+			return fmt.Sprintf("%q does not end by itself, so the call would only wait for its timeout: %s", shown(r, c), instead.endless)
 		}
 	}
 	if spans := r.Unawaited(); len(spans) > 0 {
-		return fmt.Sprintf("%q is started with & and left behind, and background is not offered here: take the & off, or let the same command end it or wait for it (wait, kill $!)", spans[0].Slice(r.Text))
+		return fmt.Sprintf("%q is started with & and left behind, and this call is in the foreground: %s", spans[0].Slice(r.Text), instead.left)
 	}
 	return ""
 }

@@ -16,7 +16,7 @@ import (
 
 func init() { tool.Register(terminal{}) }
 
-// terminal runs one shell command in the foreground.
+// terminal runs one shell command, in the foreground or as a job.
 type terminal struct{}
 
 const name = "terminal"
@@ -24,8 +24,8 @@ const name = "terminal"
 const description = `Run a shell command and return what it printed, stdout and stderr together, with its exit code.
 
 Every command gets a shell of its own, but files, the working directory (cd) and exported variables stay from one command to the next: activate a virtual environment once, not in every command. Aliases, shell options and unexported variables do not stay.
-The command ends when its shell ends or when the timeout is over; then everything it started in the foreground is ended too. There is no terminal to type into: input is empty, so give programs their non-interactive options (-y, --no-pager, --batch).
-A command is never started to run on behind the call: no nohup, setsid or trailing &. A program that doesn't end by itself, such as a server or a watcher, needs an end: timeout 20 CMD, or CMD & ... ; kill $!.
+The command ends when its shell ends or when the timeout is over; then everything it started in the foreground is ended too. Input is empty, so give programs their non-interactive options (-y, --no-pager, --batch), or a terminal with pty.
+What doesn't end by itself (a server, a watcher) or takes long goes into the background: background: true answers at once with a session_id, and process looks at it, waits for it, writes to it and ends it. No nohup, setsid or trailing &. With notify_on_complete you are told of its end; without, look with process. What is still running ends with the session unless persist was approved.
 Long output is cut in the middle, and the result names the file that holds the whole.`
 
 const schema = `{
@@ -34,8 +34,14 @@ const schema = `{
     "type": "object",
     "properties": {
       "command": {"type": "string", "minLength": 1, "description": "The command, as bash reads it: several lines, pipes and here-documents are fine."},
-      "timeout": {"type": "integer", "minimum": 1, "description": "Seconds after which the command is ended. Left out, the configured default (180)."},
-      "workdir": {"type": "string", "description": "Directory for this command only; the working directory of later commands stays."}
+      "timeout": {"type": "integer", "minimum": 1, "description": "Seconds after which the command is ended. Left out, the configured default (180); in the background, none."},
+      "workdir": {"type": "string", "description": "Directory for this command only; the working directory of later commands stays."},
+      "background": {"type": "boolean", "description": "Start it and answer at once; it goes on by itself."},
+      "pty": {"type": "boolean", "description": "Run it on a terminal, for programs that want one. A cd in it does not stay."},
+      "keep_stdin": {"type": "boolean", "description": "In the background without pty: keep standard input open for process write, until close."},
+      "persist": {"type": "boolean", "description": "In the background: let it go on after this session ends. The user is asked."},
+      "notify_on_complete": {"type": "boolean", "description": "In the background: tell me once when it ends."},
+      "watch_patterns": {"type": "array", "items": {"type": "string"}, "description": "In the background: tell me of lines that contain one of these texts. Not together with notify_on_complete."}
     },
     "required": ["command"],
     "additionalProperties": false
@@ -84,7 +90,11 @@ func (terminal) Risks(ctx context.Context, c *tool.Call) ([]tool.Action, error) 
 	if err != nil {
 		return nil, err
 	}
-	return []tool.Action{{Kind: tool.ActionCommand, Text: r.Command, Dir: r.Workdir}}, nil
+	acts := []tool.Action{{Kind: tool.ActionCommand, Text: r.Command, Dir: r.Workdir}}
+	if r.Persist {
+		acts = append(acts, tool.Action{Kind: tool.ActionPersist, Text: r.Command, Dir: r.Workdir, Description: "it goes on in the background after its session has ended"})
+	}
+	return acts, nil
 }
 
 // Shape gives every answer the members that callers rely on, a refusal of the door included.
@@ -115,6 +125,16 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	if why := place.Info().Lacking[abilityCommands]; why != "" {
 		return declined(refuse(c, tool.ErrTypeTool, statusDisabled, why))
 	}
+	if r.Background {
+		return launch(ctx, c, r, place), nil
+	}
+	ptyNote := ""
+	if r.PTY {
+		var res any
+		if res, ptyNote = onTerminal(ctx, c, r, place); res != nil {
+			return res, nil
+		}
+	}
 	cmd := environment.Command{Script: r.Command, Dir: r.Workdir, Timeout: r.timeout, Env: variables(ctx, c, place)}
 	sudo := prepareSudo(ctx, c, sudoCall{place: place, reading: r.reading})
 	cmd.Script, cmd.SudoSecret = sudo.script(r.Command), sudo.secret
@@ -128,6 +148,7 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	res := ended(c, r, a)
 	notes := []string{sudo.finish(ctx, a.Place, a.Result), a.VarsNote}
 	res.Note = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
+	res.PTYNote = ptyNote
 	if a.ExitCode == nothingRan {
 		return tool.Outcome{Value: neverRan(res), Status: tool.StatusError, Type: tool.ErrTypeTool}, nil
 	}

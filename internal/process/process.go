@@ -1,0 +1,223 @@
+// Package process is one table over all keepers of background jobs: whose each job is, who may see it, what it shows, and the delivery
+// of what it has to tell.
+package process
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/config"
+)
+
+// Config is `process:`, what bounds background jobs. The keepers apply it.
+type Config struct {
+	MaxRunning           int           `yaml:"max_running" default:"1000" min:"1" max:"100000" help:"background jobs that run at once"`
+	MaxRunningPerSession int           `yaml:"max_running_per_session" default:"64" min:"1" max:"100000" help:"background jobs of one session that run at once"`
+	LogMaxBytes          int64         `yaml:"log_max_bytes" default:"67108864" min:"65536" help:"bytes that are kept of the end of a job's output; the first 8 MiB are kept besides"`
+	KeepFinished         time.Duration `yaml:"keep_finished" default:"86400" min:"0" help:"seconds that a job is remembered after its end"`
+	EventKeep            time.Duration `yaml:"event_keep" default:"604800" min:"0" help:"seconds that the news of a job waits for its conversation"`
+}
+
+// Section is where Config stands in the configuration.
+func (*Config) Section() string { return "process" }
+
+func init() { config.Register(func() config.Sectioned { return &Config{} }) }
+
+// Home is a place that keeps jobs.
+type Home struct {
+	Key  string // of the environment
+	Keep environment.Keeper
+}
+
+// Options makes a Table. The zero value is a table without places.
+type Options struct {
+	// Homes gives the places that may keep jobs. They are held until ctx ends. The error says which could not be asked; those that
+	// could are given all the same.
+	Homes func(ctx context.Context) ([]Home, error)
+	// Note is told of the place before a job is started there, so that Homes finds it again after a restart; nil = nobody is. An error
+	// refuses the start.
+	Note   func(environment.Info) error
+	Redact func(string) string // takes secrets out of what jobs print; nil = nothing is taken out
+	Log    *slog.Logger        // nil = nothing is logged
+}
+
+// Table is all jobs of a user. It is safe for concurrent use and holds nothing open.
+type Table struct {
+	o Options
+
+	mu     sync.Mutex
+	inputs map[string]any // what was written to a job and not yet sent off, by its id
+}
+
+// New makes a table. It does no I/O.
+func New(o Options) *Table {
+	if o.Redact == nil {
+		o.Redact = func(s string) string { return s }
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Table{o: o, inputs: map[string]any{}}
+}
+
+func (t *Table) homes(ctx context.Context) ([]Home, error) {
+	if t.o.Homes == nil {
+		return nil, nil
+	}
+	return t.o.Homes(ctx)
+}
+
+// Start starts a job in a place. The error matches environment.ErrUnsupported where the place can't have jobs.
+func (t *Table) Start(ctx context.Context, place environment.Environment, s Start) (Job, error) {
+	starter, ok := place.(environment.Starter)
+	if !ok {
+		return Job{}, &environment.Error{Kind: environment.ErrUnsupported, Op: "start a background job", Err: errors.New(Lacking(place.Info()))}
+	}
+	if t.o.Note != nil {
+		if err := t.o.Note(place.Info()); err != nil {
+			return Job{}, &environment.Error{Kind: environment.ErrNotStarted, Op: "start a background job", Err: err}
+		}
+	}
+	s.Job.Labels = s.labels()
+	s.Job.Shown = t.o.Redact(cmp.Or(s.Job.Shown, s.Job.Command.Script))
+	p, err := starter.Start(ctx, s.Job)
+	if err != nil {
+		return Job{}, err
+	}
+	return t.job(ctx, p)
+}
+
+// AbilityJobs and AbilityTerminal are under what a place says why it has no jobs, and why they get no terminal.
+const (
+	AbilityJobs     = "jobs"
+	AbilityTerminal = "pty"
+)
+
+// Lacking says why a place has no jobs.
+func Lacking(i environment.Info) string {
+	return cmp.Or(i.Lacking[AbilityJobs], "commands can't go on in the background in this environment")
+}
+
+// ErrUnknown is the kind of an error for an id that names no job which the caller may see.
+var ErrUnknown = errors.New("no such process")
+
+// ErrAmbiguous is the kind of an error for the beginning of several ids.
+var ErrAmbiguous = errors.New("several processes begin so")
+
+// Find finds a job of the caller. One that isn't theirs is as unknown as one that there isn't.
+func (t *Table) Find(ctx context.Context, by Caller, id string) (Job, error) {
+	homes, failed := t.homes(ctx)
+	for _, h := range homes {
+		p, err := h.Keep.Attach(ctx, id)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				failed = errors.Join(failed, fmt.Errorf("ask environment %s for process %s: %w", h.Key, id, err))
+			}
+			continue
+		}
+		j, err := t.job(ctx, p)
+		if err != nil {
+			return Job{}, err
+		}
+		if !by.sees(j.info.Labels) {
+			break
+		}
+		return j, nil
+	}
+	if failed != nil {
+		return Job{}, failed // it may be there
+	}
+	return Job{}, fmt.Errorf("%w: %q; list shows those that there are", ErrUnknown, id)
+}
+
+// Resolve completes the beginning of an id, or its beginning behind "proc_".
+func (t *Table) Resolve(ctx context.Context, by Caller, prefix string) (string, error) {
+	all, err := t.all(ctx, by)
+	var found []string
+	for i := range all {
+		switch id := all[i].ID; {
+		case id == prefix:
+			return id, nil
+		case prefix != "" && (strings.HasPrefix(id, prefix) || strings.HasPrefix(id, "proc_"+prefix)):
+			found = append(found, id)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		slices.Sort(found)
+		return "", fmt.Errorf("%w with %q: %s", ErrAmbiguous, prefix, strings.Join(found, ", "))
+	case err != nil:
+		return "", err
+	}
+	return "", fmt.Errorf("%w: %q", ErrUnknown, prefix)
+}
+
+// all lists the jobs that a caller sees, those that run first and the youngest of each kind before the others.
+func (t *Table) all(ctx context.Context, by Caller) ([]environment.JobInfo, error) {
+	homes, failed := t.homes(ctx)
+	var out []environment.JobInfo
+	for _, h := range homes {
+		list, err := h.Keep.Jobs(ctx)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("list the processes of environment %s: %w", h.Key, err))
+			continue
+		}
+		for i := range list {
+			if by.sees(list[i].Labels) {
+				out = append(out, list[i])
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b environment.JobInfo) int {
+		if r := running(b) - running(a); r != 0 {
+			return r
+		}
+		return b.Started.Compare(a.Started)
+	})
+	return slices.CompactFunc(out, func(a, b environment.JobInfo) bool { return a.ID == b.ID }), failed
+}
+
+func running(i environment.JobInfo) int {
+	if i.Status == environment.JobRunning {
+		return 1
+	}
+	return 0
+}
+
+// Busy reports whether jobs run in a place, or have left someone running there.
+func (t *Table) Busy(ctx context.Context, place environment.Environment) bool {
+	k, ok := place.(environment.Keeper)
+	if !ok {
+		return false
+	}
+	list, err := k.Jobs(ctx)
+	return err != nil || slices.ContainsFunc(list, func(i environment.JobInfo) bool {
+		return i.Status == environment.JobRunning || len(i.StillRunning) > 0
+	})
+}
+
+// Input is what is remembered of the input of a job, nil at first. keep replaces it.
+func (t *Table) Input(id string) (held any, keep func(any)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.inputs[id], func(v any) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if v == nil {
+			delete(t.inputs, id)
+			return
+		}
+		t.inputs[id] = v
+	}
+}

@@ -1,0 +1,124 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// keyEnter is the name of the key that sends a line off.
+const keyEnter = "enter"
+
+// line is what was typed and not sent off yet, as the program's line editor has it. The zero value is an empty one.
+type line struct {
+	text []rune
+	at   int  // where the cursor stands
+	odd  bool // something was pressed that the text doesn't tell: history, completion
+}
+
+// typist types into a line and collects the lines that are sent off.
+type typist struct {
+	line
+	terminal bool // without one, only line breaks have a meaning
+	sent     []string
+	recalled bool // a line was sent off whose text only the screen tells
+	fresh    bool // and that was pressed in this very call
+	pressed  bool // something odd was pressed in this call
+}
+
+// edits are what control characters do in the line editors of shells and interpreters, whose keys are those of emacs.
+var edits = map[rune]func(*typist){
+	'\r': (*typist).enter, '\n': (*typist).enter, 0x04: (*typist).enter, 0x0f: (*typist).enter,
+	0x03: (*typist).clear, 0x1c: (*typist).clear,
+	0x01: func(t *typist) { t.at = 0 }, 0x05: func(t *typist) { t.at = len(t.text) },
+	0x02: func(t *typist) { t.at = max(0, t.at-1) }, 0x06: func(t *typist) { t.at = min(len(t.text), t.at+1) },
+	0x08: (*typist).back, 0x7f: (*typist).back,
+	0x15: func(t *typist) { t.text, t.at = t.text[t.at:], 0 }, 0x0b: func(t *typist) { t.text = t.text[:t.at] },
+	0x0c: func(*typist) {},
+}
+
+// named are the keys that are typed by name, where a control character does the same.
+var named = map[string]rune{
+	keyEnter: '\r', "home": 0x01, "end": 0x05, "left": 0x02, "right": 0x06, "backspace": 0x7f, "space": ' ',
+}
+
+func (t *typist) enter() {
+	text := string(t.text)
+	if t.odd {
+		t.recalled = true
+		t.fresh = t.fresh || t.pressed
+	}
+	t.sent = append(t.sent, text)
+	t.clear()
+}
+
+func (t *typist) clear() { t.line = line{} }
+
+func (t *typist) back() {
+	if t.at > 0 {
+		t.text = slices.Delete(t.text, t.at-1, t.at)
+		t.at--
+	}
+}
+
+func (t *typist) strange() { t.odd, t.pressed = true, true }
+
+func (t *typist) rune(r rune) {
+	if !t.terminal {
+		if r == '\n' || r == '\r' {
+			t.enter()
+			return
+		}
+		t.insert(r)
+		return
+	}
+	if edit := edits[r]; edit != nil {
+		edit(t)
+		return
+	}
+	if r < ' ' {
+		t.strange()
+		return
+	}
+	t.insert(r)
+}
+
+func (t *typist) insert(r rune) {
+	if len(t.text) < maxLine {
+		t.text = slices.Insert(t.text, t.at, r)
+		t.at++
+	}
+}
+
+// maxLine bounds a line that is typed, in characters. What is typed beyond it makes the line one that isn't known.
+const maxLine = 64 << 10
+
+// data types text. The sequences that cursor keys send are something strange, whatever they are.
+func (t *typist) data(s string) {
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+		if r == 0x1b && t.terminal {
+			t.strange()
+			continue
+		}
+		if len(t.text) >= maxLine {
+			t.strange()
+		}
+		t.rune(r)
+	}
+}
+
+// key presses a key.
+func (t *typist) key(name string) {
+	low := strings.ToLower(name)
+	if r, ok := named[low]; ok {
+		t.rune(r)
+		return
+	}
+	if c, ok := strings.CutPrefix(low, "ctrl-"); ok && len(c) == 1 {
+		t.rune(rune(c[0] & 0x1f))
+		return
+	}
+	t.strange()
+}
