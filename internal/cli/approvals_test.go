@@ -114,10 +114,41 @@ var entrances = map[string]entrance{
 	"a script's own acts": {"execute_code", func(dir string) map[string]any {
 		return map[string]any{"code": fmt.Sprintf("import shutil\nshutil.rmtree(%q)", filepath.Join(dir, "build"))}
 	}, func(dir string) bool { return !kept(dir) }, "code.delete"},
+	"terminal, background": {"terminal", func(string) map[string]any { return map[string]any{"command": "rm -rf build", "background": true} },
+		func(dir string) bool { return !kept(dir) }, "delete.recursive"},
+	"terminal, on a terminal": {"terminal", func(string) map[string]any { return map[string]any{"command": "rm -rf build", "pty": true} },
+		func(dir string) bool { return !kept(dir) }, "delete.recursive"},
+	"terminal, persistent": {"terminal", func(string) map[string]any {
+		return map[string]any{"command": "touch build/by; sleep 60", "background": true, "persist": true}
+	}, func(dir string) bool { _, err := os.Stat(filepath.Join(dir, "build", "by")); return err == nil }, "job.persist"},
+	"process, submit": {"process", func(string) map[string]any { return map[string]any{"action": "submit", "data": "rm -rf build"} },
+		func(dir string) bool { return !kept(dir) }, "delete.recursive"},
+	"process, write": {"process", func(string) map[string]any { return map[string]any{"action": "write", "data": "rm -rf build\n"} },
+		func(dir string) bool { return !kept(dir) }, "delete.recursive"},
+	"process, close": {"process", func(string) map[string]any { return map[string]any{"action": "close"} },
+		func(dir string) bool { return !kept(dir) }, "delete.recursive"},
 	"write_file": {"write_file", func(dir string) map[string]any { return map[string]any{"path": startup(dir), "content": "changed"} }, changed, "user.startup"},
 	"patch": {"patch", func(dir string) map[string]any {
 		return map[string]any{"path": startup(dir), "old_string": "plain", "new_string": "changed"}
 	}, changed, "user.startup"},
+}
+
+// shell starts one that reads what is written to it, and types the beginning of a line if one is to be there.
+func shell(t *testing.T, s *hermes.Session, begun bool) string {
+	t.Helper()
+	r := call(t, s, "terminal", map[string]any{"command": "bash", "background": true, "keep_stdin": true})
+	var job struct {
+		ID string `json:"session_id"`
+	}
+	if err := json.Unmarshal([]byte(r.JSON), &job); err != nil || job.ID == "" {
+		t.Fatalf("%v: %s", err, r.JSON)
+	}
+	if begun {
+		if r := call(t, s, "process", map[string]any{"action": "write", "session_id": job.ID, "data": "rm -rf build"}); r.Status != tool.StatusOK {
+			t.Fatal(r.JSON)
+		}
+	}
+	return job.ID
 }
 
 // startup is a file that is run at the next login of the user whose home lies in dir.
@@ -135,8 +166,8 @@ var harmless = []string{"read_file", "search_files"}
 
 // absent are entrances that are planned: the verbs, tools and arguments by which they would show. When one appears, it needs a row above.
 var absent = struct{ verbs, arguments []string }{
-	verbs:     []string{"process", "mcp", "serve", "chat", "acp"},
-	arguments: []string{"background", "pty", "stdin", "input"},
+	verbs:     []string{"mcp", "serve", "chat", "acp"},
+	arguments: []string{"stdin", "input"},
 }
 
 // Every way in passes the gate: each is asked about, and a no holds.
@@ -149,7 +180,11 @@ func TestGate_EveryEntrancePassesIt(t *testing.T) {
 			s, dir := attended(t, p, "")
 			lay(t, filepath.Join(dir, "build", "kept"), "")
 			lay(t, startup(dir), "plain")
-			r := call(t, s, e.tool, e.args(dir))
+			args := e.args(dir)
+			if args["action"] != nil {
+				args["session_id"] = shell(t, s, args["action"] == "close")
+			}
+			r := call(t, s, e.tool, args)
 			asked := p.take()
 			if e.done(dir) {
 				t.Errorf("it was done: %s", r.JSON)

@@ -12,25 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
-	"github.com/hermes-runtime/hermes/internal/config"
 )
-
-// Config is `process:`, what bounds background jobs. The keepers apply it.
-type Config struct {
-	MaxRunning           int           `yaml:"max_running" default:"1000" min:"1" max:"100000" help:"background jobs that run at once"`
-	MaxRunningPerSession int           `yaml:"max_running_per_session" default:"64" min:"1" max:"100000" help:"background jobs of one session that run at once"`
-	LogMaxBytes          int64         `yaml:"log_max_bytes" default:"67108864" min:"65536" help:"bytes that are kept of the end of a job's output; the first 8 MiB are kept besides"`
-	KeepFinished         time.Duration `yaml:"keep_finished" default:"86400" min:"0" help:"seconds that a job is remembered after its end"`
-	EventKeep            time.Duration `yaml:"event_keep" default:"604800" min:"0" help:"seconds that the news of a job waits for its conversation"`
-}
-
-// Section is where Config stands in the configuration.
-func (*Config) Section() string { return "process" }
-
-func init() { config.Register(func() config.Sectioned { return &Config{} }) }
 
 // Home is a place that keeps jobs.
 type Home struct {
@@ -77,8 +61,8 @@ func (t *Table) homes(ctx context.Context) ([]Home, error) {
 }
 
 // Start starts a job in a place. The error matches environment.ErrUnsupported where the place can't have jobs.
-func (t *Table) Start(ctx context.Context, place environment.Environment, s Start) (Job, error) {
-	starter, ok := place.(environment.Starter)
+func (t *Table) Start(ctx context.Context, place environment.Place, s Start) (Job, error) {
+	starter, ok := place.Environment.(environment.Starter)
 	if !ok {
 		return Job{}, &environment.Error{Kind: environment.ErrUnsupported, Op: "start a background job", Err: errors.New(Lacking(place.Info()))}
 	}

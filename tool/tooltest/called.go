@@ -27,7 +27,7 @@ func (s *suite) parameters(t *testing.T) {
 }
 
 // passing are members of a result that differ from call to call by themselves.
-var passing = []string{"duration_seconds", "request_id", "pid", "approval_wait_seconds"}
+var passing = []string{"duration_seconds", "uptime_seconds", "request_id", "pid", "approval_wait_seconds"}
 
 // outcome makes a call in a world of its own and tells what came of it.
 func (s *suite) outcome(t *testing.T, e Effect, arguments string) string {
@@ -36,7 +36,11 @@ func (s *suite) outcome(t *testing.T, e Effect, arguments string) string {
 	if e.Before != nil {
 		e.Before(t, b)
 	}
-	places := strings.NewReplacer("$DIR", b.Dir, "$HOME", b.Home)
+	names := []string{"$DIR", b.Dir, "$HOME", b.Home}
+	for name, value := range b.Vars {
+		names = append(names, "$"+name, value)
+	}
+	places := strings.NewReplacer(names...)
 	r := s.call(t, b, places.Replace(arguments))
 	var answer any
 	if err := json.Unmarshal([]byte(r.JSON), &answer); err != nil {

@@ -16,8 +16,9 @@ import (
 // Bench is a runtime that offers the tool under test and nobody who can be asked. Open makes one for each check: what one call does
 // no other sees.
 type Bench struct {
-	Dir  string // the session's directory: the suite may write into it
-	Home string // HERMES_HOME
+	Vars map[string]string // what Before found out: arguments have it as $NAME; nil = nothing can be
+	Dir  string            // the session's directory: the suite may write into it
+	Home string            // HERMES_HOME
 	// Call makes one call through the door.
 	Call func(ctx context.Context, r tool.Request) tool.Result
 	// Definitions lists what is offered in a dialect, as JSON.

@@ -2,12 +2,15 @@ package all_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-runtime/hermes"
 	_ "github.com/hermes-runtime/hermes/backend/all"
@@ -36,9 +39,29 @@ var tools = map[string]tooltest.Options{
 		Example: `{"command": "echo hi"}`,
 		Lasting: `{"command": "sleep 60"}`,
 		Parameters: map[string]tooltest.Effect{
-			"command": {Without: `{"command": "echo a"}`, With: `{"command": "echo b"}`},
-			"timeout": {Without: `{"command": "sleep 1.2"}`, With: `{"command": "sleep 1.2", "timeout": 1}`},
-			"workdir": {Without: `{"command": "pwd"}`, With: `{"command": "pwd", "workdir": "sub"}`, Before: files("sub/x\x00")},
+			"command":            {Without: `{"command": "echo a"}`, With: `{"command": "echo b"}`},
+			"timeout":            {Without: `{"command": "sleep 1.2"}`, With: `{"command": "sleep 1.2", "timeout": 1}`},
+			"workdir":            {Without: `{"command": "pwd"}`, With: `{"command": "pwd", "workdir": "sub"}`, Before: files("sub/x\x00")},
+			"background":         {Without: `{"command": "echo a"}`, With: `{"command": "echo a", "background": true}`},
+			"pty":                {Without: `{"command": "test -t 1"}`, With: `{"command": "test -t 1", "pty": true}`},
+			"keep_stdin":         {Without: inBackground(``), With: inBackground(`, "keep_stdin": true`), After: reading},
+			"persist":            {Without: inBackground(``), With: inBackground(`, "persist": true`), After: reading},
+			"notify_on_complete": {Without: inBackground(``), With: inBackground(`, "notify_on_complete": true`), After: reading},
+			"watch_patterns":     {Without: inBackground(``), With: inBackground(`, "watch_patterns": ["x"]`), After: reading},
+		},
+	},
+	"process": {
+		Example: `{"action": "list"}`,
+		Parameters: map[string]tooltest.Effect{
+			"action":     {Without: `{"action": "list"}`, With: `{"action": "poll", "session_id": "$JOB"}`, Before: job},
+			"session_id": {Without: `{"action": "poll"}`, With: `{"action": "poll", "session_id": "$JOB"}`, Before: job},
+			"data":       {Without: `{"action": "submit", "session_id": "$JOB"}`, With: `{"action": "submit", "session_id": "$JOB", "data": "x"}`, Before: job},
+			"keys":       {Without: `{"action": "write", "session_id": "$JOB"}`, With: `{"action": "write", "session_id": "$JOB", "keys": ["x"]}`, Before: job},
+			"timeout":    {Without: `{"action": "wait", "session_id": "$JOB", "timeout": 2}`, With: `{"action": "wait", "session_id": "$JOB", "timeout": 1}`, Before: job},
+			"offset":     {Without: `{"action": "log", "session_id": "$JOB"}`, With: `{"action": "log", "session_id": "$JOB", "offset": 1}`, Before: job},
+			"limit":      {Without: `{"action": "log", "session_id": "$JOB"}`, With: `{"action": "log", "session_id": "$JOB", "limit": 1}`, Before: job},
+			"rows":       {Without: `{"action": "resize", "session_id": "$JOB", "cols": 80}`, With: `{"action": "resize", "session_id": "$JOB", "cols": 80, "rows": 24}`, Before: job},
+			"cols":       {Without: `{"action": "resize", "session_id": "$JOB", "rows": 24}`, With: `{"action": "resize", "session_id": "$JOB", "rows": 24, "cols": 80}`, Before: job},
 		},
 	},
 	"execute_code": {
@@ -94,6 +117,49 @@ var tools = map[string]tooltest.Options{
 	},
 }
 
+// inBackground are the arguments of a start.
+func inBackground(more string) string { return `{"command": "read x", "background": true` + more + `}` }
+
+// reading tells of each job whether it runs, and what else its record says of it.
+func reading(t *testing.T, b tooltest.Bench) string {
+	t.Helper()
+	records, err := filepath.Glob(filepath.Join(b.Home, "jobs", "*", "job.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out string
+	for _, name := range records {
+		var r map[string]any
+		if text, err := os.ReadFile(name); err != nil || json.Unmarshal(text, &r) != nil {
+			t.Fatal(err)
+		}
+		out += fmt.Sprint(r["keep_stdin"], r["notify_on_complete"], r["watch_patterns"])
+	}
+	return out
+}
+
+// job starts a job that has printed three lines and reads on.
+func job(t *testing.T, b tooltest.Bench) {
+	t.Helper()
+	r := b.Call(t.Context(), tool.Request{Name: "terminal", Arguments: json.RawMessage(`{"command": "echo a; echo b; echo c; cat", "background": true, "keep_stdin": true}`)})
+	var started struct {
+		ID string `json:"session_id"`
+	}
+	if err := json.Unmarshal([]byte(r.JSON), &started); err != nil || started.ID == "" {
+		t.Fatalf("%v: %s", err, r.JSON)
+	}
+	b.Vars["JOB"] = started.ID
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		text, _ := os.ReadFile(filepath.Join(b.Home, "jobs", started.ID, "log"))
+		if strings.Count(string(text), "\n") == 3 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the job prints nothing")
+		}
+	}
+}
+
 func TestTools_Conform(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the cases are for a POSIX shell")
@@ -117,7 +183,7 @@ func TestTools_Conform(t *testing.T) {
 // open makes a runtime with all tools, a home and a directory with a few files.
 func open(t *testing.T) tooltest.Bench {
 	t.Helper()
-	b := tooltest.Bench{Dir: resolved(t), Home: resolved(t)}
+	b := tooltest.Bench{Dir: resolved(t), Home: resolved(t), Vars: map[string]string{}}
 	venv := filepath.Join(t.TempDir(), "venv")
 	if err := scripttest.VirtualEnv(venv); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,11 @@ func TestTerminal_BadArgumentsRunNothing_TRM3(t *testing.T) {
 		{`{"command": "ls", "timeout": "soon"}`, []string{"timeout", "string"}},
 		{`{"command": "ls", "timeout": 0}`, []string{"timeout", "0"}},
 		{`{"command": "ls", "timeout": 601}`, []string{"601", "600", "background"}}, // the cap names both
-		{`{"command": "ls", "background": true}`, []string{"background"}},
+		{`{"command": "ls", "background": "maybe"}`, []string{"background", "string"}},
+		{`{"command": "ls", "background": true, "timeout": 0}`, []string{"timeout", "0"}},
+		{`{"command": "ls", "background": true, "watch_patterns": ["a\nb"]}`, []string{"watch_patterns", "line"}},
+		{`{"command": "ls", "watch_patterns": [1]}`, []string{"watch_patterns", "number"}},
+		{`{"command": "ls", "stdin": "x"}`, []string{"stdin", "keep_stdin"}},
 		{`[]`, []string{"object", "array"}},
 	} {
 		h := told(exited(0))
