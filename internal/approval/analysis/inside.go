@@ -1,6 +1,9 @@
 package analysis
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Inside describes the environment that a carrier runs its command in, as far as paths are concerned.
 type Inside struct {
@@ -71,7 +74,7 @@ func inContainer(_ *reader, st *state, in *inner) *Inside {
 // inDebugged is inContainer; one beside a node of the cluster sees the node's root at /host.
 func inDebugged(r *reader, st *state, in *inner) *Inside {
 	inside := inContainer(r, st, in)
-	if len(in.operands) > 0 && strings.HasPrefix(in.operands[0].Text, "node/") {
+	if slices.ContainsFunc(in.c.Words, func(w Word) bool { return strings.HasPrefix(w.Text, "node/") }) {
 		inside.Mounts = append(inside.Mounts, Mount{"/", "/host"})
 	}
 	return inside
