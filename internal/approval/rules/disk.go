@@ -80,6 +80,15 @@ func floor(hits []Hit) []Hit {
 }
 
 func matchDiskRaw(a *Act) []Hit {
+	if slices.Contains(unraw, a.Program) { // only what it prints may get there
+		var to []analysis.Word
+		for _, r := range a.Redirects {
+			if r.Write {
+				to = append(to, r.Target)
+			}
+		}
+		return floor(one("writes raw bytes to a device", a.each(to, isStorage)))
+	}
 	return floor(one("writes raw bytes to a device", a.wroteTo(isStorage)))
 }
 
