@@ -137,18 +137,19 @@ func TestWatch_LongLine(t *testing.T) {
 func TestWatch_ThreeStrikes(t *testing.T) {
 	table := openTable(t, jobs.Options{})
 	table.SetTimes(100*time.Millisecond, time.Second)
-	j := script("for i in $(seq 400); do echo hit $i; sleep 0.005; done")
+	j := script("while :; do echo hit; sleep 0.01; done")
 	j.Watch = []string{"hit"}
 	p := start(t, table, j)
 	e := collect(t, table, environment.EventWatchDisabled)
 	if len(e) != 5 || e[0].Suppressed != 0 || e[1].Suppressed == 0 || e[3].Suppressed == 0 || strings.Count(e[1].Output, "\n") > 19 {
 		t.Errorf("%+v", e)
 	}
-	end := collect(t, table, environment.EventCompletion)
-	if len(end) != 1 {
+	if _, err := p.Kill(t.Context(), "process.kill"); err != nil {
+		t.Fatal(err)
+	}
+	if end := collect(t, table, environment.EventCompletion); len(end) != 1 || end[0].End != environment.EndKilled {
 		t.Errorf("after that: %+v", end)
 	}
-	ended(t, p)
 }
 
 // WCH-4: above 15 events in 10 s of all jobs together there is silence, which ends with the count.
