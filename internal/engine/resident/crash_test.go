@@ -86,9 +86,18 @@ func settled(t *testing.T, home string) []environment.JobInfo {
 func told(t *testing.T, home string, list []environment.JobInfo) {
 	t.Helper()
 	k := keeperOf(t, home)
-	n := map[string]int{}
+	n, missing := map[string]int{}, map[string]bool{}
+	for _, i := range list {
+		missing[i.ID] = i.End != environment.EndFailedStart
+	}
 	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		patience := 100 * time.Millisecond // for one too many
+		for id, is := range missing {
+			if is && n[id] == 0 {
+				patience = waitTime
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		events, err := k.Events(ctx)
 		cancel()
 		if err != nil {
