@@ -111,7 +111,11 @@ func (d *dialer) transport(ctx context.Context, c *connection, t *settings) (net
 		return startProxy(expander{settings: t, getenv: d.source.getenv}.tokens(t.proxy), address)
 	}
 	var n net.Dialer
-	return n.DialContext(ctx, "tcp", address)
+	conn, err := n.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return hurry(conn), nil
 }
 
 // greet settles keys and logs in. The end of ctx ends it.

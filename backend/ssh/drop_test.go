@@ -262,3 +262,32 @@ func TestSSH_AKilledEngineThereLeavesNothing(t *testing.T) { // SSH-6, ENG-22
 		t.Errorf("output %q", out)
 	}
 }
+
+func TestSSH_AJobGoesOnWhileThereIsNoContact(t *testing.T) { // SSH-5, RES-4
+	t.Parallel()
+	l := newLab(t, sshtest.Options{})
+	r := l.relayed(t)
+	e := l.open(t)
+	defer closed(t, e)
+	dir := t.TempDir()
+	job, err := e.(environment.Starter).Start(t.Context(), environment.Job{Command: environment.Command{
+		Script: "echo begun; while ! test -e stop; do sleep 0.05; done; echo over; exit 3", Dir: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Cut()
+	sshtest.Write(t, filepath.Join(dir, "stop"), "")
+	ctx, cancel := context.WithTimeout(t.Context(), 2*endTime)
+	defer cancel()
+	if err := job.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	i, err := job.Info(ctx, 100)
+	if err != nil || i.ExitCode == nil || *i.ExitCode != 3 || i.Preview != "begun\nover\n" && i.Preview != "begun\nover" {
+		t.Errorf("%+v, %v", i, err)
+	}
+	all, err := e.(environment.Keeper).Jobs(ctx)
+	if err != nil || len(all) == 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
