@@ -79,6 +79,9 @@ func (a *Args) Long(name string, min int) bool {
 	return slices.ContainsFunc(a.Names, func(n string) bool { return len(n) >= min && strings.HasPrefix(name, n) })
 }
 
+// manyWords is from how many words on room is made for all of them at once.
+const manyWords = 16
+
 // Args parses the command's arguments. Each possible value of a word is seen; a word whose beginning isn't known is an operand.
 func (c *Command) Args(g Grammar) *Args {
 	a := &Args{}
@@ -130,6 +133,9 @@ func (c *Command) Args(g Grammar) *Args {
 			}
 		}
 		if operand {
+			if len(a.Operands) == front && len(words)-i > manyWords {
+				a.Operands = slices.Grow(a.Operands, len(words)-i)
+			}
 			a.Operands = append(a.Operands, w)
 		}
 	}

@@ -42,7 +42,7 @@ const (
 
 func scanSQL(s sqlScanner, depth int) []SQLFinding {
 	var found []SQLFinding
-	var stmt []sqlToken
+	stmt := make([]sqlToken, 0, len(s.text)/2+1) // a statement may be all of the text
 	body := 0 // BEGINs that are open in a CREATE
 	flush := func() {
 		found = append(found, judgeAll(stmt)...)
