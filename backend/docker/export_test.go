@@ -1,4 +1,22 @@
 package docker
 
+import (
+	"testing"
+	"time"
+)
+
 // HomeLabel is the label that stands for a HERMES_HOME.
 func HomeLabel(home string) string { return homeLabel(home) }
+
+// SweepAt looks for what was left behind as if it were so much later.
+func SweepAt(t testing.TB, getenv func(string) string, c *Config, home string, later time.Duration) {
+	t.Helper()
+	d, err := connect(t.Context(), getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	s := newSweeper(d, c, labels{home: homeLabel(home)}, holdsOf(home))
+	s.now = func() time.Time { return time.Now().Add(later) }
+	s.sweep(t.Context())
+}

@@ -154,7 +154,7 @@ func isPath(source string) bool {
 // splitVolume takes a volume apart; opts begins with a colon or is empty.
 func splitVolume(text string) (source, target, opts string, err error) {
 	drive := ""
-	if len(text) > 2 && text[1] == ':' && (text[2] == '\\' || text[2] == '/') && filepath.IsAbs(text[:3]) {
+	if len(text) > 2 && text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' && text[1] == ':' && (text[2] == '\\' || text[2] == '/') && filepath.IsAbs(text[:3]) { // a drive of Windows
 		drive, text = text[:2], text[2:]
 	}
 	source, rest, ok := strings.Cut(text, ":")

@@ -20,6 +20,8 @@ const (
 	drainTime = 2 * time.Second
 	// killTime is how long after KILL members may still be seen.
 	killTime = 1500 * time.Millisecond
+	// killRounds is how often the whole of that is done at least, however long it takes.
+	killRounds = 2
 	// startTime is how long a command that is to be ended may take to say that it has begun.
 	startTime = 3 * time.Second
 	// askTime bounds one command of ours.
@@ -315,14 +317,17 @@ func (r *call) end(ctx context.Context) []environment.ProcessRef {
 			return nil
 		}
 	}
-	var left []environment.ProcessRef
-	for over := time.Now().Add(killTime); ; {
-		var err error
-		if left, err = r.members(ctx, "KILL"); err == nil && len(left) == 0 || time.Now().After(over) || ctx.Err() != nil {
-			return left
+	for over, round := time.Now().Add(killTime), 0; ctx.Err() == nil && (round < killRounds || time.Now().Before(over)); round++ {
+		if left, err := r.members(ctx, "KILL"); err == nil && len(left) == 0 {
+			return nil
 		}
 		pause(ctx, look/5)
 	}
+	left, err := r.members(ctx, "")
+	if err != nil {
+		return []environment.ProcessRef{{Command: "what is left can't be found out: " + err.Error()}}
+	}
+	return left
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -335,8 +340,9 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // lookForMembers prints the members of a group: those in the session of its shell, and those that carry its mark. Everything it needs is
-// built into shells: where nothing can be started any more it still works. S, M and K are set before it.
-const lookForMembers = `for p in /proc/[0-9]*; do p=${p#/proc/}
+// built into shells: where nothing can be started any more it still works. KILL is sent until nobody is seen, up to a bound: who forks
+// meanwhile is seen by the next look. S, M and K are set before it.
+const lookForMembers = `look() { F=; for p in /proc/[0-9]*; do p=${p#/proc/}
 [ "$p" = "$$" ] && continue
 { read -r st </proc/$p/stat; } 2>/dev/null || continue
 st=${st##*) }; set -- $st; [ "$1" = Z ] && continue; [ "$1" = X ] && continue
@@ -344,14 +350,22 @@ hit=; if [ -n "$S" ] && [ "$4" = "$S" ]; then hit=1; else
 { while IFS= read -r l || [ -n "$l" ]; do case $l in *"HERMES_GROUP=$M"*) hit=1; break;; esac; l=; done </proc/$p/environ; } 2>/dev/null
 fi
 [ -n "$hit" ] || continue
+F="$F $p"
 case $K in '') printf '%s ' "$p"; { tr '\0' ' ' </proc/$p/cmdline; } 2>/dev/null; echo;;
-TERM) kill -TERM "$p"; kill -CONT "$p"; echo "$p";; *) kill -KILL "$p"; echo "$p";; esac 2>/dev/null
-done`
+TERM) kill -TERM "$p"; kill -CONT "$p"; echo "$p";; *) kill -KILL "$p";; esac 2>/dev/null
+done; }
+look
+[ "$K" = KILL ] || exit 0
+i=0; while [ -n "$F" ] && [ $i -lt 50 ]; do i=$((i+1)); look; done
+for p in $F; do echo "$p"; done`
 
 // members finds the members there and sends them a signal, if one is named.
 func (r *call) members(ctx context.Context, signal string) ([]environment.ProcessRef, error) {
 	var out strings.Builder
 	script := fmt.Sprintf("S=%s M=%s K=%s\n%s", r.ctl.session(), r.mark, signal, lookForMembers)
+	if r.p.bash { // which reads files faster than others, byte by byte as they do
+		script = "exec " + engine.Word(r.p.info.Shell, false) + " -c " + engine.Word(script, false)
+	}
 	if _, err := r.p.exec(ctx, script, nil, &out, io.Discard); err != nil {
 		return nil, err
 	}
