@@ -145,7 +145,7 @@ func (d *Daemon) Start() error {
 	d.cmd = exec.Command("dockerd", "--data-root", filepath.Join(d.dir, "data"), "--exec-root", filepath.Join(d.dir, "exec"), "-H", d.Host,
 		"--pidfile", filepath.Join(d.dir, "pid"), "--iptables=false", "--ip6tables=false", "--bridge=none")
 	d.cmd.Stdout, d.cmd.Stderr = log, log
-	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // a test that is killed cleans nothing up
 	if err := d.cmd.Start(); err != nil {
 		return err
 	}
