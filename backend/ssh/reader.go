@@ -130,7 +130,7 @@ func (r *reader) line(key string, args []string, in scope) (bool, error) {
 	case "host":
 		return in.outer && matches(args, r.host), nil
 	case "match":
-		return in.applies, errors.New("Match needs the ssh program, which isn't installed here; use Host instead")
+		return in.applies, errors.New("the directive Match needs the ssh program, which isn't installed here; use Host instead")
 	case "include":
 		return in.applies, r.include(args, in)
 	case "ignoreunknown":

@@ -130,15 +130,6 @@ func (a *Args) first(names ...string) (string, bool) {
 	return "", false
 }
 
-func decodes(letters string, decode func(string) (string, bool)) func(*Args, string) (string, bool) {
-	return func(a *Args, in string) (string, bool) {
-		if !a.Has(letters) && !a.Long("decode", 1) {
-			return "", false
-		}
-		return decode(in)
-	}
-}
-
 // coded decodes with one of the letters, and encodes without.
 func coded(letters string, decode func(string) (string, bool), encode func([]byte) string) func(*Args, string) (string, bool) {
 	return func(a *Args, in string) (string, bool) {

@@ -214,13 +214,6 @@ func splice(to io.Writer, parts ...io.Reader) (int64, error) {
 	return size, nil
 }
 
-// idle is when something was printed last.
-func (l *journal) idle() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last
-}
-
 // view opens what there is by now, for one reader.
 func (l *journal) view() (*view, error) {
 	l.mu.Lock()
