@@ -111,6 +111,19 @@ func TestSSH_EveryLoginShellWillDo(t *testing.T) { // SSH-7
 				t.Errorf("output %q", out)
 			}
 			complete(t, filepath.Join(l.server.Home, ".cache", "hermes"))
+			l.config.Resident = "off" // RES-8
+			p := l.open(t)
+			defer closed(t, p)
+			if out := sh(t, p, "echo 'it''s' \"a\\\\b\" !x '\\\\n' '\\n' $((1+1))\necho two"); !strings.HasSuffix(out, "its a\\b !x \\\\n \\n 2\ntwo\n") {
+				t.Errorf("plainly: output %q", out)
+			}
+			f := p.Info().Home + "/odd ' !\\name"
+			if _, err := p.Files().Replace(t.Context(), f, strings.NewReader("x"), environment.ReplaceOptions{}); err != nil {
+				t.Error(err)
+			}
+			if got := read(t, string(f)); got != "x" {
+				t.Errorf("the file holds %q", got)
+			}
 		})
 	}
 }

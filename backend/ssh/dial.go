@@ -187,6 +187,16 @@ func (c *connection) keepAlive() {
 	}
 }
 
+// lost reports whether the connection is over.
+func (c *connection) lost() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
+	}
+}
+
 // hangUp ends the connection and what it runs over.
 func (c *connection) hangUp() {
 	if c.Client != nil {

@@ -28,6 +28,7 @@ type place struct {
 
 	machine *machine // what the host turned out to be; nil = as this one, until it says otherwise
 	from    int      // number of the first cellar that programs can be run from
+	plain   string   // why the engine can't run there, where a plain shell has to do
 }
 
 // link is one contact: the engine there, and the connection that leads to it.
@@ -42,8 +43,9 @@ func (l *link) Close(ctx context.Context) error {
 	return errors.Join(err, l.conn.Close())
 }
 
-// reach makes contact: a connection of the place's own, and the engine at the other end. The binary is looked for meanwhile.
-func (p *place) reach(ctx context.Context, _ int) (contact.Link, bool, error) {
+// reach makes contact: a connection of the place's own, and the engine at the other end. The binary is looked for meanwhile. Where the
+// engine can't run a plain shell will do, which is settled at the first contact.
+func (p *place) reach(ctx context.Context, number int) (contact.Link, bool, error) {
 	want := here()
 	if p.machine != nil {
 		want = *p.machine
@@ -53,12 +55,24 @@ func (p *place) reach(ctx context.Context, _ int) (contact.Link, bool, error) {
 	if err != nil {
 		return nil, false, &environment.Error{Kind: environment.ErrUnavailable, Op: "reach " + p.config.Host, Err: err}
 	}
-	r, err := p.start(ctx, conn, search)
+	if p.plain == "" {
+		r, err := p.start(ctx, conn, search)
+		if err == nil {
+			return &link{r, conn}, false, nil
+		}
+		if number > 0 || ctx.Err() != nil || conn.lost() || p.config.Resident == residentRequire || errors.Is(err, environment.ErrConfig) {
+			_ = conn.Close()
+			return nil, false, &environment.Error{Kind: environment.ErrUnavailable, Op: "run hermes on " + p.config.Host, Err: err}
+		}
+		p.plain = err.Error()
+		p.log.Info("hermes can't run on the host; a plain shell does instead", "host", p.config.Host, "reason", err)
+	}
+	l, err := p.plainly(ctx, conn)
 	if err != nil {
 		_ = conn.Close()
-		return nil, false, &environment.Error{Kind: environment.ErrUnavailable, Op: "run hermes on " + p.config.Host, Err: err}
+		return nil, false, err
 	}
-	return &link{r, conn}, false, nil
+	return l, false, nil
 }
 
 // start has the engine run on the host. Where the binary isn't there it is brought; where it can't be run it is brought elsewhere.
@@ -141,9 +155,7 @@ func (p *place) greet(ctx context.Context, conn *connection, prog program) (*res
 	if err != nil {
 		return nil, &failedGreeting{code: -1, err: err}
 	}
-	base := p.base
-	base.ID = fmt.Sprintf("%s@%s:%d", conn.last.user, conn.last.host, conn.last.port)
-	r, err := resident.Connect(ctx, s, base, resident.Options{Settings: resident.Settings{
+	r, err := resident.Connect(ctx, s, p.about(conn), resident.Options{Settings: resident.Settings{
 		Grace: p.o.KillGrace, Limits: p.o.Limits, ShellInitFiles: p.config.ShellInitFiles,
 		ReadsLogin: p.config.AutoSourceBashrc || len(p.config.ShellInitFiles) > 0,
 		Environ:    map[string]string{"SHLVL": "1"}, // where it is 0, bash takes itself for a shell that sshd started, and reads ~/.bashrc each time
@@ -155,6 +167,13 @@ func (p *place) greet(ctx context.Context, conn *connection, prog program) (*res
 	defer stop()
 	code, _ := s.exit(end) // -1 where it isn't known, which is said
 	return nil, &failedGreeting{code, s.said(), causeOf(ctx, err)}
+}
+
+// about is what is known of the place from here.
+func (p *place) about(conn *connection) environment.Info {
+	i := p.base
+	i.ID = fmt.Sprintf("%s@%s:%d", conn.last.user, conn.last.host, conn.last.port)
+	return i
 }
 
 // variables are those that the user lets through, as they are now. They go over the stream with each command and are stored nowhere.

@@ -129,3 +129,10 @@ func TestSSH_IsAnEnvironment(t *testing.T) { // CNF-1, SSH-1
 }
 
 func uid() string { return fmt.Sprint(os.Getuid()) }
+
+func TestSSH_APlainShellIsAnEnvironmentToo(t *testing.T) { // CNF-1, RES-8
+	l := newLab(t, sshtest.Options{})
+	l.config.Resident = "off"
+	envtest.Run(t, func(t *testing.T) environment.Environment { return l.open(t) }, envtest.Abilities{
+		Lacking: []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo}})
+}

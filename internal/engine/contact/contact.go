@@ -41,12 +41,15 @@ type keeper struct {
 	recreated atomic.Bool   // to be said with the next command
 }
 
-// full is a place with all that an engine there can do.
-type full struct{ *keeper }
+// telling is a place that tells the variables of its commands; full can search too.
+type (
+	telling struct{ *keeper }
+	full    struct{ telling }
+)
 
 var (
 	_ environment.Environment = (*keeper)(nil)
-	_ environment.Environer   = full{}
+	_ environment.Environer   = telling{}
 	_ environment.Searcher    = full{}
 )
 
@@ -63,9 +66,11 @@ func Open(ctx context.Context, o Options) (environment.Environment, error) {
 	_, keeps := l.(jobKeeper)
 	switch {
 	case searches && tells && keeps:
-		return withJobs{full{k}}, nil
+		return withJobs{full{telling{k}}}, nil
 	case searches && tells:
-		return full{k}, nil
+		return full{telling{k}}, nil
+	case tells:
+		return telling{k}, nil
 	}
 	return k, nil
 }
@@ -176,10 +181,10 @@ func (k *keeper) over(c environment.Command) map[string]string {
 }
 
 // Environ tells the variables that a command with this state would see.
-func (f full) Environ(ctx context.Context, s *environment.State) (map[string]string, error) {
-	vars, err := with(ctx, f.keeper, func(l Link) (map[string]string, error) { return l.(environment.Environer).Environ(ctx, s) })
+func (t telling) Environ(ctx context.Context, s *environment.State) (map[string]string, error) {
+	vars, err := with(ctx, t.keeper, func(l Link) (map[string]string, error) { return l.(environment.Environer).Environ(ctx, s) })
 	if err == nil {
-		maps.Copy(vars, f.variables(s))
+		maps.Copy(vars, t.variables(s))
 	}
 	return vars, err
 }
