@@ -164,7 +164,7 @@ func (l cellar) verifyHere(ctx context.Context) error {
 	}
 	sum := sha256.New()
 	err = l.c.within(ctx, func() error {
-		_ = s.in.Close()
+		s.closeInput(nil)
 		_, err := io.Copy(sum, s.out)
 		return err
 	})

@@ -24,6 +24,8 @@ const (
 type stream struct {
 	session *ssh.Session
 	in      io.WriteCloser
+	turn    chan struct{} // held while something is written: the library lets nobody end the input meanwhile
+	shut    bool          // guarded by turn
 	out     io.Reader
 	done    chan struct{} // closed when the program has ended and status is set
 	status  error
@@ -58,7 +60,7 @@ func (c *connection) begin(line string) (*stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a channel: %w", err)
 	}
-	s := &stream{session: session, done: make(chan struct{})}
+	s := &stream{session: session, turn: make(chan struct{}, 1), done: make(chan struct{})}
 	if s.in, err = session.StdinPipe(); err == nil {
 		s.out, err = session.StdoutPipe()
 	}
@@ -94,14 +96,38 @@ func (s *stream) said() string {
 	return strings.TrimSpace(s.errs.String())
 }
 
-func (s *stream) Read(b []byte) (int, error)  { return s.out.Read(b) }
-func (s *stream) Write(b []byte) (int, error) { return s.in.Write(b) }
+func (s *stream) Read(b []byte) (int, error) { return s.out.Read(b) }
+
+func (s *stream) Write(b []byte) (int, error) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if s.shut {
+		return 0, io.ErrClosedPipe
+	}
+	return s.in.Write(b)
+}
+
+// closeInput ends the input, unless a write is stuck until give.
+func (s *stream) closeInput(give <-chan time.Time) {
+	select {
+	case s.turn <- struct{}{}:
+	case <-give:
+		return
+	}
+	defer func() { <-s.turn }()
+	if !s.shut {
+		s.shut = true
+		_ = s.in.Close()
+	}
+}
 
 // Close ends the input of the program, which is how it learns that it isn't needed, gives it time to put things in order, and ends
 // the channel. Somebody else has to be reading meanwhile.
 func (s *stream) Close() error {
 	s.once.Do(func() {
-		_ = s.in.Close()
+		stuck := time.NewTimer(leaveTime / 3)
+		defer stuck.Stop()
+		s.closeInput(stuck.C)
 		timer := time.NewTimer(leaveTime)
 		defer timer.Stop()
 		select {
@@ -140,11 +166,11 @@ func (c *connection) do(ctx context.Context, line string, input io.Reader) (stri
 	code := -1
 	err = c.within(ctx, func() error {
 		if input != nil {
-			if _, err := io.Copy(struct{ io.Writer }{s.in}, input); err != nil && !errors.Is(err, io.EOF) {
+			if _, err := io.Copy(struct{ io.Writer }{s}, input); err != nil && !errors.Is(err, io.EOF) {
 				return err
 			}
 		}
-		_ = s.in.Close()
+		s.closeInput(nil)
 		if _, err := io.Copy(&out, io.LimitReader(s.out, maxAnswer)); err != nil {
 			return err
 		}
