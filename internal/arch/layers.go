@@ -72,7 +72,6 @@ var thirdParty = map[string][]string{
 	"github.com/containerd/errdefs":     {"backend/docker"},
 	"github.com/docker/go-connections":  {"backend/docker"},
 	"github.com/pkg/sftp":               {"backend/ssh"},
-	"github.com/kevinburke/ssh_config":  {"backend/ssh"},
 	"github.com/creack/pty":             {"internal/engine"},
 	"github.com/charmbracelet/x/vt":     {"internal/engine"},
 	"go.opentelemetry.io/otel":          {"internal/observe"},
