@@ -9,7 +9,7 @@ import (
 )
 
 // needShell are the tools that can't be there without a Unix below them, with a word of the reason.
-var needShell = map[string]string{"terminal": "WSL", "execute_code": "Linux and macOS only"}
+var needShell = map[string]string{"terminal": "WSL", "process": "WSL", "execute_code": "Linux and macOS only"}
 
 func TestWindows_ToolsThatNeedAShellSayWhyAndTheOthersAreThere(t *testing.T) {
 	rt, err := runtime.Open(t.Context(), runtime.Options{Home: t.TempDir(), GOOS: "windows"})

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/engine/resident"
 )
 
-const role = "HERMES_TEST_RESIDENT"
+const role = "HERMES_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == keeperRole {
