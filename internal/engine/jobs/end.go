@@ -76,11 +76,11 @@ func (j *job) complete(r *receipt, left []environment.ProcessRef) {
 	}
 	j.mu.Lock()
 	j.rcpt, j.left, j.after = r, left, len(left) > 0
-	j.mu.Unlock()
-	close(j.over)
-	if r.Event != nil {
+	if r.Event != nil { // there for whoever sees the end and wants to say that it was told
 		j.t.events.add(j, *r.Event)
 	}
+	j.mu.Unlock()
+	close(j.over)
 	j.t.changed()
 }
 
