@@ -70,6 +70,9 @@ func (s *psScan) skipTo(end byte) {
 
 // piece reads a quoted string, a variable, a bracketed expression or plain characters.
 func (s *psScan) piece() psWord {
+	if s.at >= len(s.text) { // what should follow is missing
+		return psWord{}
+	}
 	c := s.text[s.at]
 	switch {
 	case c == 0:
