@@ -54,7 +54,8 @@ type Conn struct {
 	mu      sync.Mutex
 	streams map[uint32]*Stream
 	next    uint32
-	bye     bool
+	bye     bool // the other side took its leave
+	leaving bool // this side does
 	err     error
 	done    chan struct{}
 	running sync.WaitGroup
@@ -117,6 +118,9 @@ func (c *Conn) Err() error {
 
 // Close takes leave and waits until everything that the connection started has ended. Streams that are open end with ErrClosed.
 func (c *Conn) Close() error {
+	c.mu.Lock()
+	c.leaving = true // the other side may hang up before send returns, which is no loss
+	c.mu.Unlock()
 	stop := time.AfterFunc(time.Second, func() { _ = c.rw.Close() }) // a transport that is stuck takes no leave
 	_ = c.send(frame{kind: kindBye})
 	stop.Stop()
@@ -125,12 +129,15 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// fail ends the connection. The first reason counts.
+// fail ends the connection. The first reason counts, and whatever comes of leaving is the leave itself.
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
 		return
+	}
+	if c.leaving {
+		err = ErrClosed
 	}
 	c.err = err
 	open := make([]*Stream, 0, len(c.streams))

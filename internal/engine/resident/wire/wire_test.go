@@ -255,6 +255,44 @@ func TestConn_LeavingAndLosing(t *testing.T) {
 	}
 }
 
+// late is a transport whose last write returns only when the other side has hung up over it.
+type late struct {
+	io.ReadWriteCloser
+	over func() <-chan struct{} // nil while nobody is leaving
+}
+
+func (l *late) Write(p []byte) (int, error) {
+	n, err := l.ReadWriteCloser.Write(p)
+	if l.over != nil {
+		<-l.over()
+	}
+	return n, err
+}
+
+// An end that the leave itself brought about is no loss, however early it is seen.
+func TestConn_HangingUpOverALeaveIsNoLoss(t *testing.T) {
+	a, b := net.Pipe()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		if s, err := New(context.Background(), b, Options{}); err == nil {
+			<-s.Done()
+			_ = s.Close()
+		}
+	}()
+	l := &late{ReadWriteCloser: a}
+	c, err := New(t.Context(), l, Options{Client: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.over = c.Done
+	_ = c.Close()
+	<-served
+	if !errors.Is(c.Err(), ErrClosed) {
+		t.Errorf("leaving ended with %v", c.Err())
+	}
+}
+
 func FuzzFrames(f *testing.F) {
 	b := &binaryCodec{}
 	x := &textCodec{}
