@@ -3,6 +3,7 @@ package envtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -23,6 +24,7 @@ import (
 // Abilities says what the environment under test does not have, each with the reason. What isn't named here must work; what is named
 // must be declared in Info.Lacking and be refused with ErrUnsupported, or not be there at all.
 type Abilities struct {
+	Place   string // under which the results stand in the table; "" = the backend's name
 	Lacking []Ability
 }
 
@@ -36,43 +38,61 @@ const (
 	Descriptor Ability = "descriptors" // Command.Extra
 	Sudo       Ability = "sudo"        // Command.SudoSecret
 	Bash       Ability = "bash"        // exported functions, state under an EXIT trap of the script's own
+	Jobs       Ability = "jobs"        // environment.Starter and environment.Keeper
+	Terminals  Ability = "pty"         // jobs on a terminal
+)
+
+// part is a group of checks. What they show stands under its name in the table, unless a check needs an ability that has a name itself.
+type part struct {
+	name   Ability
+	checks []check
+}
+
+// parts are the suite. What every environment must do comes first.
+var (
+	ends  = part{"ends", ending}
+	parts = []part{{"contract", contract}, {"commands", shells}, {"state", carrying}, ends, {"files", fileSystem}, {Search, searching}, {Jobs, working}}
 )
 
 // Run shows that what open returns is an environment. It takes some ten seconds and runs subtests side by side; open is called
 // more than once and must give a place of its own each time.
 func Run(t *testing.T, open func(t *testing.T) environment.Environment, a Abilities) {
-	conform(t, open, a, [][]check{contract, shells, carrying, ending, fileSystem, searching})
+	conform(t, open, a, parts)
 }
 
 // RunEnds is the part of Run that is about the ends of commands, for the other ways that an environment has to bring them about.
 func RunEnds(t *testing.T, open func(t *testing.T) environment.Environment, a Abilities) {
-	conform(t, open, a, [][]check{ending})
+	conform(t, open, a, []part{ends})
 }
 
-func conform(t *testing.T, open func(t *testing.T) environment.Environment, a Abilities, parts [][]check) {
+func conform(t *testing.T, open func(t *testing.T) environment.Environment, a Abilities, parts []part) {
 	before := count(t)
+	results := newTally()
 	t.Run("suite", func(t *testing.T) {
 		s := &suite{open: open, lacking: map[Ability]bool{}}
 		for _, l := range a.Lacking {
 			s.lacking[l] = true
 		}
 		s.env = open(t)
+		results.of(cmp.Or(a.Place, s.env.Info().Backend), s.env.Info().Lacking)
 		s.closeAtEnd(t, s.env)
 		t.Run("declared", s.declared)
 		for _, part := range parts {
-			for _, c := range part {
+			for _, c := range part.checks {
 				t.Run(c.name, func(t *testing.T) {
 					if s.lacking[c.needs] {
 						s.refused(t, c.needs)
 						return
 					}
 					t.Parallel()
+					t.Cleanup(func() { results.add(cmp.Or(c.needs, part.name), !t.Failed()) })
 					c.run(t, s)
 				})
 			}
 		}
 	})
 	before.same(t)
+	results.write(t)
 }
 
 // check is one rule: its name begins with the id of the requirement.
@@ -116,7 +136,8 @@ func (s *suite) declared(t *testing.T) {
 	}
 	_, search := s.env.(environment.Searcher)
 	_, variables := s.env.(environment.Environer)
-	for ability, has := range map[Ability]bool{Search: search, Variables: variables} {
+	_, starts := s.env.(place)
+	for ability, has := range map[Ability]bool{Search: search, Variables: variables, Jobs: starts} {
 		if has == s.lacking[ability] {
 			t.Errorf("%s: there %v, declared missing %v", ability, has, s.lacking[ability])
 		}

@@ -28,7 +28,7 @@ func (p place) Run(ctx context.Context, c environment.Command) (environment.Resu
 func (p place) Files() environment.FS { return files.New(files.Options{}) }
 
 func (p place) Info() environment.Info {
-	lacking := map[string]string{"search": "not the engine's", "variables": "not the engine's"}
+	lacking := map[string]string{"search": "not the engine's", "variables": "not the engine's", "jobs": "not the engine's", "pty": "not the engine's"}
 	return environment.Info{Lacking: lacking, Backend: "engine", Home: environment.Path(p.base.Home), Temp: environment.Path(p.base.Temp), Shell: p.Shell(), Namespace: environment.NamespaceHost}
 }
 
@@ -37,7 +37,8 @@ func opens(o engine.Options) func(*testing.T) environment.Environment {
 }
 
 func TestEnds_WithoutCgroups(t *testing.T) { // GRP-1, second rung
-	envtest.RunEnds(t, opens(engine.Options{NoCgroup: true}), envtest.Abilities{Lacking: []envtest.Ability{envtest.Search, envtest.Variables}})
+	envtest.RunEnds(t, opens(engine.Options{NoCgroup: true}), envtest.Abilities{
+		Place: "local, no cgroups", Lacking: []envtest.Ability{envtest.Search, envtest.Variables, envtest.Jobs, envtest.Terminals}})
 }
 
 func TestDescribe_SaysTheRungAndTheReason(t *testing.T) { // GRP-1

@@ -77,5 +77,5 @@ func apart(t *testing.T) environment.Environment {
 
 // RES-1: the same in a process of its own.
 func TestResident_ConformsAsAProcess(t *testing.T) {
-	envtest.Run(t, apart, envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor}})
+	envtest.Run(t, apart, envtest.Abilities{Place: "resident, a process", Lacking: []envtest.Ability{envtest.Descriptor}})
 }

@@ -39,10 +39,10 @@ func near(text bool) func(t *testing.T) environment.Environment {
 
 // RES-1, CNF-1: the engine at the other end of a stream passes what the engine in process passes.
 func TestResident_Conforms(t *testing.T) {
-	envtest.Run(t, near(false), envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor}})
+	envtest.Run(t, near(false), envtest.Abilities{Place: "resident on a pipe", Lacking: []envtest.Ability{envtest.Descriptor}})
 }
 
 // RES-2: also over a transport that carries lines of text.
 func TestResident_ConformsOverText(t *testing.T) {
-	envtest.Run(t, near(true), envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor}})
+	envtest.Run(t, near(true), envtest.Abilities{Place: "resident over text", Lacking: []envtest.Ability{envtest.Descriptor}})
 }
