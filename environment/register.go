@@ -30,6 +30,8 @@ type Backend struct {
 	Open func(ctx context.Context, o OpenOptions) (Environment, error)
 	// Probe tells doctor what works; each line is a finding.
 	Probe func(ctx context.Context, config any) []string
+	// Bare is what places are measured against; nil = nothing.
+	Bare *Bare
 }
 
 // OpenOptions is what a backend is given to make a place.

@@ -26,6 +26,7 @@ func init() {
 		Traits:      func(any) environment.Traits { return traits },
 		Open:        open,
 		Probe:       probe,
+		Bare:        &bare,
 	})
 }
 

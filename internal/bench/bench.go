@@ -38,7 +38,10 @@ type path struct {
 
 // Options makes a Bench.
 type Options struct {
-	Executable string // the hermes binary, for paths that are whole processes; "" = this program
+	Executable string   // the hermes binary, for paths that are whole processes; "" = this program
+	Config     string   // the user's config.yaml, which says how other places are reached; "" = there is none
+	GuardArgv  []string // as runtime.Options has them
+	KeeperArgv []string
 	Environ    []string
 	Only       func(path string) bool // nil = all
 	Progress   func(path string)
@@ -50,6 +53,7 @@ type Bench struct {
 	dir     string
 	runtime *runtime.Runtime
 	session *runtime.Session
+	places  map[string]*far // by backend, those that are open
 }
 
 // Run measures every path, one after the other. A path that can't be measured here says why; the others are measured.
@@ -64,11 +68,11 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 			return nil, fmt.Errorf("find the program to measure: %w", err)
 		}
 	}
-	b := &Bench{Options: o, dir: dir}
+	b := &Bench{Options: o, dir: dir, places: map[string]*far{}}
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, b.runtime.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, b.close(context.WithoutCancel(ctx))) }()
 	for _, p := range paths() {
 		if o.Only != nil && !o.Only(p.name) {
 			continue
@@ -116,10 +120,6 @@ func noop() tool.Tool {
 }
 
 func (b *Bench) open(ctx context.Context) error {
-	observed := hook.Hook{
-		Name:        "bench",
-		PreToolCall: func(context.Context, hook.Call) (hook.Verdict, error) { return hook.Verdict{}, nil },
-	}
 	if err := os.MkdirAll(b.dir+"/home", 0o700); err != nil {
 		return fmt.Errorf("make a home for the benchmark: %w", err)
 	}
@@ -127,15 +127,35 @@ func (b *Bench) open(ctx context.Context) error {
 	if err := os.WriteFile(b.dir+"/home/config.yaml", config, 0o600); err != nil {
 		return fmt.Errorf("configure the benchmark: %w", err)
 	}
-	rt, err := runtime.Open(ctx, runtime.Options{
-		Home: b.dir + "/home", Dir: b.dir, Environ: b.Environ, Embedded: []tool.Tool{noop(), quick(), slow()}, Hooks: []hook.Hook{observed},
-	})
+	o := b.runtimeOptions(b.dir + "/home")
+	o.Dir = b.dir
+	rt, err := runtime.Open(ctx, o)
 	if err != nil {
 		return err
 	}
 	b.runtime = rt
 	b.session = rt.Session(runtime.SessionOptions{Caller: tool.CallerAPI})
 	return nil
+}
+
+// runtimeOptions are those of a runtime that is measured: it has hooks, tools of the benchmark, and nobody to ask.
+func (b *Bench) runtimeOptions(home string) runtime.Options {
+	observed := hook.Hook{
+		Name:        "bench",
+		PreToolCall: func(context.Context, hook.Call) (hook.Verdict, error) { return hook.Verdict{}, nil },
+	}
+	return runtime.Options{
+		Home: home, Environ: b.Environ, Embedded: []tool.Tool{noop(), quick(), slow()}, Hooks: []hook.Hook{observed},
+		GuardArgv: b.GuardArgv, KeeperArgv: b.KeeperArgv,
+	}
+}
+
+func (b *Bench) close(ctx context.Context) error {
+	errs := []error{b.session.Close(ctx), b.runtime.Close(ctx)} // jobs end with their session
+	for _, f := range b.places {
+		errs = append(errs, f.close(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // median is the middle of several durations.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,7 @@ func paths() []path {
 		{"terminal echo hi", "×", 1.5, false, echo},
 		{"100 MB of output through terminal, throughput to a pipe", "×", 0.7, true, flood},
 		{"100 MB of output through terminal, memory", "MB", 16, false, floodMemory},
-	}, append(filePaths(), scriptPaths()...)...)
+	}, slices.Concat(filePaths(), scriptPaths(), jobPaths(), placePaths())...)
 }
 
 func (b *Bench) env() []string {

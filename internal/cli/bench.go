@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-runtime/hermes/internal/bench"
+	"github.com/hermes-runtime/hermes/internal/config"
 )
 
 func (a *app) bench() *cobra.Command {
@@ -19,7 +21,14 @@ func (a *app) bench() *cobra.Command {
 		Example: "  hermes bench --json\n  hermes bench door",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := bench.Options{Environ: os.Environ(), Progress: func(p string) { fmt.Fprintln(a.err, "hermes: measuring", p) }}
+			rt, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			o := bench.Options{
+				Environ: os.Environ(), Config: cmp.Or(a.config, config.DefaultPath(rt.Home())), GuardArgv: guardArgv(), KeeperArgv: keeperArgv(),
+				Progress: func(p string) { fmt.Fprintln(a.err, "hermes: measuring", p) },
+			}
 			if len(args) == 1 {
 				o.Only = func(p string) bool { return strings.Contains(p, args[0]) }
 			}

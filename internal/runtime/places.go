@@ -40,15 +40,18 @@ func (r *Runtime) environments() *envs.Manager {
 	c := r.place
 	return envs.New(envs.Options{
 		Backend: c.Backend, Cwd: c.Cwd, Lifetime: c.Lifetime, Log: r.log, Busy: r.busy,
-		Settings: func(b env.Backend, _ string, _ envs.Override) (env.OpenOptions, error) {
-			settings, err := r.backendConfig(b)
-			return env.OpenOptions{
-				Config: settings, HermesHome: r.home, Getenv: r.Getenv, Environ: r.environList,
-				Passthrough: c.Passthrough, Secrets: r.secretVariables, KillGrace: c.KillGrace, Limits: c.Limits.Bounds(),
-				GuardArgv: r.options.GuardArgv, KeeperArgv: r.options.KeeperArgv, Subreaper: r.options.Subreaper, Log: r.log, Stderr: r.options.Progress,
-			}, err
-		},
+		Settings: func(b env.Backend, _ string, _ envs.Override) (env.OpenOptions, error) { return r.OpenOptions(b) },
 	})
+}
+
+// OpenOptions is what places of a backend are made with, by the configuration.
+func (r *Runtime) OpenOptions(b env.Backend) (env.OpenOptions, error) {
+	settings, err := r.backendConfig(b)
+	return env.OpenOptions{
+		Config: settings, HermesHome: r.home, Getenv: r.Getenv, Environ: r.environList,
+		Passthrough: r.place.Passthrough, Secrets: r.secretVariables, KillGrace: r.place.KillGrace, Limits: r.place.Limits.Bounds(),
+		GuardArgv: r.options.GuardArgv, KeeperArgv: r.options.KeeperArgv, Subreaper: r.options.Subreaper, Log: r.log, Stderr: r.options.Progress,
+	}, err
 }
 
 // backendConfig fills the settings that a backend declares.

@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+func jobPaths() []path {
+	return []path{
+		{"spawn a background job, to running the same shell", "×", 1.5, false, spawnJob},
+		{"poll a background job, to a Unix-socket round trip", "×", 3, false, pollJob},
+		{"kill 100 background jobs", "s", 0.1, false, killJobs},
+	}
+}
+
+// begin starts a background job and gives its id.
+func (b *Bench) begin(ctx context.Context, command string) (string, error) {
+	args, err := json.Marshal(map[string]any{"command": command, "background": true})
+	if err != nil {
+		return "", err
+	}
+	r := b.session.Call(ctx, tool.Request{Name: "terminal", Arguments: args})
+	var job struct {
+		ID string `json:"session_id"`
+	}
+	if err := json.Unmarshal([]byte(r.JSON), &job); err != nil || job.ID == "" {
+		return "", fmt.Errorf("start a background job: %s", r.JSON)
+	}
+	return job.ID, nil
+}
+
+// about is a call about a job.
+func about(action, id string) tool.Request {
+	return tool.Request{Name: "process", Arguments: fmt.Appendf(nil, `{"action":%q,"session_id":%q}`, action, id)}
+}
+
+func (b *Bench) ask(ctx context.Context, action, id string) error {
+	if r := b.session.Call(ctx, about(action, id)); r.Status != tool.StatusOK {
+		return fmt.Errorf("process %s: %s", action, r.JSON)
+	}
+	return nil
+}
+
+func spawnJob(ctx context.Context, b *Bench) (float64, string, error) {
+	return ratio(30, func() error { _, err := b.begin(ctx, "true"); return err },
+		func() error { return exec.CommandContext(ctx, "bash", "-c", "true").Run() })
+}
+
+func pollJob(ctx context.Context, b *Bench) (float64, string, error) {
+	id, err := b.begin(ctx, "echo hello; exec sleep 600")
+	if err != nil {
+		return 0, "", err
+	}
+	l, err := net.Listen("unix", filepath.Join(b.dir, "poll.sock"))
+	if err != nil {
+		return 0, "", err
+	}
+	defer l.Close()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			defer c.Close()
+			answer(c)
+		}
+	}()
+	c, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		return 0, "", err
+	}
+	defer c.Close()
+	in := bufio.NewReader(c)
+	v, detail, err := ratio(200, func() error { return b.ask(ctx, "poll", id) }, func() error { return askBare(c, in) })
+	if err != nil {
+		return 0, "", err
+	}
+	return v, detail, b.ask(ctx, "kill", id)
+}
+
+func killJobs(ctx context.Context, b *Bench) (float64, string, error) {
+	var took []time.Duration
+	for range 3 {
+		calls := make([]tool.Request, 100)
+		for i := range calls {
+			id, err := b.begin(ctx, "exec sleep 600")
+			if err != nil {
+				return 0, "", err
+			}
+			calls[i] = about("kill", id)
+		}
+		start := time.Now()
+		for _, r := range b.session.CallBatch(ctx, calls) {
+			if r.Status != tool.StatusOK {
+				return 0, "", fmt.Errorf("kill: %s", r.JSON)
+			}
+		}
+		took = append(took, time.Since(start))
+	}
+	return median(took).Seconds(), "one batch of calls", nil
+}
+
+// askBare is what a client would do by hand: a framed JSON request and its answer.
+func askBare(c io.Writer, in io.Reader) error {
+	body, err := json.Marshal(map[string]any{"id": 1, "action": "poll", "job": "proc_0123456789ab"})
+	if err != nil {
+		return err
+	}
+	if _, err := c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)); err != nil { //nolint:gosec // a few bytes
+		return err
+	}
+	var head [4]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return err
+	}
+	answer := make([]byte, binary.BigEndian.Uint32(head[:]))
+	if _, err := io.ReadFull(in, answer); err != nil {
+		return err
+	}
+	var decoded map[string]any
+	return json.Unmarshal(answer, &decoded)
+}
