@@ -14,7 +14,7 @@ func (a *app) doctor() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "What works on this machine, and what to do about the rest",
-		Long:    "Each line is ok, warn or fail. The exit code is 1 if something fails.",
+		Long:    "Each line is ok, warn or fail, or off for a backend that isn't used and couldn't be, with the reason. The exit code is 1 if something fails.",
 		Example: "  hermes doctor\n  hermes doctor --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.judging = true

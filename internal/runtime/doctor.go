@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	env "github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/script"
@@ -99,7 +101,7 @@ func (r *Runtime) checkPython(ctx context.Context) []Finding {
 
 // Finding is one line of doctor.
 type Finding struct {
-	State string `json:"state"` // ok, warn or fail
+	State string `json:"state"` // ok, warn, fail, or off for what isn't used and could not be
 	About string `json:"about"`
 	Text  string `json:"text"` // what is so, and what to do about it
 }
@@ -112,6 +114,7 @@ const (
 	stateOK   = "ok"
 	stateWarn = "warn"
 	stateFail = "fail"
+	stateOff  = "off"
 )
 
 // Doctor finds out what works here. It may start what it checks.
@@ -119,6 +122,7 @@ func (r *Runtime) Doctor(ctx context.Context, reserved []string) []Finding {
 	out := []Finding{r.checkHome()}
 	out = append(out, r.checkConfig(reserved)...)
 	out = append(out, r.checkBackend(ctx)...)
+	out = append(out, r.checkOthers(ctx)...)
 	out = append(out, r.checkApprovals()...)
 	out = append(out, r.checkPython(ctx)...)
 	rows, err := r.registry.Tools(ctx)
@@ -198,15 +202,50 @@ func (r *Runtime) checkBackend(ctx context.Context) []Finding {
 		return []Finding{{stateFail, "terminal", fmt.Sprintf("%s: %v", b.Name, err)}}
 	}
 	out := []Finding{{stateOK, "terminal", "commands run in: " + b.Name}}
+	return append(out, r.probe(ctx, b, "terminal")...)
+}
+
+// probe has a backend tell what works.
+func (r *Runtime) probe(ctx context.Context, b env.Backend, about string) []Finding {
 	if b.Probe == nil {
-		return out
+		return nil
 	}
 	settings, err := r.backendConfig(b)
 	if err != nil {
-		return append(out, Finding{stateWarn, "terminal", err.Error()})
+		return []Finding{{stateWarn, about, err.Error()}}
 	}
+	var out []Finding
 	for _, line := range b.Probe(ctx, settings) {
-		out = append(out, Finding{stateOK, "terminal", line})
+		out = append(out, Finding{stateOK, about, line})
+	}
+	for _, ability := range slices.Sorted(maps.Keys(r.lacking(b))) {
+		out = append(out, Finding{stateWarn, about, ability + ": " + r.lacking(b)[ability]})
+	}
+	return out
+}
+
+// otherTime bounds the look at a backend that isn't used.
+const otherTime = 10 * time.Second
+
+// checkOthers tells of the backends that aren't used whether they could be, and what to do about it where they can't.
+func (r *Runtime) checkOthers(ctx context.Context) []Finding {
+	ctx, cancel := context.WithTimeoutCause(ctx, otherTime, fmt.Errorf("no answer within %v", otherTime))
+	defer cancel()
+	var out []Finding
+	for _, b := range env.Backends() {
+		if b.Name == r.place.Backend {
+			continue
+		}
+		settings, err := r.backendConfig(b)
+		if err == nil && b.Check != nil {
+			err = b.Check(ctx, settings)
+		}
+		if err != nil {
+			out = append(out, Finding{stateOff, b.Name, err.Error()})
+			continue
+		}
+		out = append(out, Finding{stateOK, b.Name, fmt.Sprintf("%s; terminal.backend: %s chooses it", b.Description, b.Name)})
+		out = append(out, r.probe(ctx, b, b.Name)...)
 	}
 	return out
 }
