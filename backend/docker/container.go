@@ -122,6 +122,8 @@ func (d *daemon) up(ctx context.Context, id string) (container.InspectResponse, 
 		return r.Container, err
 	}
 	switch s := r.Container.State; {
+	case s.Status == container.StateRemoving || s.Dead:
+		return r.Container, d.removed(ctx, id)
 	case s.Paused:
 		_, err = d.ContainerUnpause(ctx, id, client.ContainerUnpauseOptions{})
 	case !s.Running:
@@ -134,6 +136,21 @@ func (d *daemon) up(ctx context.Context, id string) (container.InspectResponse, 
 	}
 	r, err = d.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	return r.Container, err
+}
+
+// removed waits for the end of a removal that somebody has begun, and says that the container is gone.
+func (d *daemon) removed(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, removeTime, fmt.Errorf("its removal is not over within %v", removeTime))
+	defer cancel()
+	w := d.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+	select {
+	case <-w.Result:
+	case err := <-w.Error:
+		if err != nil {
+			return causeOf(ctx, err)
+		}
+	}
+	return errdefs.ErrNotFound
 }
 
 // create makes a container and starts it. What a failure leaves is removed.

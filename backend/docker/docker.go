@@ -16,6 +16,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/config"
+	"github.com/hermes-runtime/hermes/internal/engine/contact"
 )
 
 func init() {
@@ -147,7 +148,13 @@ func (p *place) open(ctx context.Context) (environment.Environment, error) {
 		return nil, err
 	}
 	p.describe(pl)
-	e, err := p.settle(ctx, bin)
+	p.plain, p.jobs = bin.why, p.box.name
+	if p.config.Persist { // at any time there is one such container, and jobs of the former one are to be found by it
+		p.jobs = pl.hash
+	}
+	e, err := contact.Open(ctx, contact.Options{
+		What: "container " + p.box.name, Info: p.base, Dial: p.dial, Variables: p.variables, Release: p.release,
+	})
 	if err != nil {
 		p.giveUp(ctx)
 		return nil, err
@@ -156,25 +163,6 @@ func (p *place) open(ctx context.Context) (environment.Environment, error) {
 		p.log.Warn(n)
 	}
 	p.sweepOnce(pl, m.holds)
-	return e, nil
-}
-
-// settle gets in touch with the engine in the container, or makes do without.
-func (p *place) settle(ctx context.Context, bin program) (environment.Environment, error) {
-	if bin.path == "" {
-		return p.plainly(ctx, bin.why)
-	}
-	_, err := p.reach(ctx)
-	if err == nil {
-		return p, nil
-	}
-	if p.config.Resident == residentRequire || ctx.Err() != nil || errors.Is(err, environment.ErrGone) {
-		return nil, err
-	}
-	e, perr := p.plainly(ctx, err.Error())
-	if perr != nil {
-		return nil, errors.Join(err, perr)
-	}
 	return e, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/docker"
 	"github.com/hermes-runtime/hermes/backend/docker/dockertest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
 )
 
 func TestMain(m *testing.M) {
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	dockertest.Done()
+	residenttest.Done()
 	os.Exit(code)
 }
 
@@ -43,7 +45,7 @@ func labOn(t testing.TB, d *dockertest.Daemon) *lab {
 	t.Helper()
 	b, _ := environment.Lookup("docker")
 	l := &lab{d: d, config: *defaults(b)}
-	l.config.Image, l.config.ResidentPath, l.config.Reaper = dockertest.Bash, dockertest.Binary(t), false
+	l.config.Image, l.config.ResidentPath, l.config.Reaper = dockertest.Bash, residenttest.Binary(t), false
 	l.config.CPU = 0 // the suites run many commands at once
 	home := t.TempDir()
 	l.vars = map[string]string{"DOCKER_HOST": d.Host, "HOME": home}

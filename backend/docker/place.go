@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/contact"
 	"github.com/hermes-runtime/hermes/internal/engine/resident"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
@@ -29,31 +28,15 @@ type place struct {
 	o      environment.OpenOptions
 	getenv func(string) string
 	log    *slog.Logger
-	box    *made
+	jobs   string // sets the jobs of this place apart from those of others with the same home
 
-	base environment.Info // what is known from here
-	info atomic.Pointer[environment.Info]
-
-	live      atomic.Pointer[link]
-	turn      chan struct{} // held while contact is made or ended
-	closed    bool          // guarded by turn
-	recreated atomic.Bool   // to be said with the next command
+	base  environment.Info // what is known from here
+	box   *made            // changed by dial alone
+	plain string           // why the engine can't run there, where a plain shell has to do
 
 	work      sync.WaitGroup
 	stopSweep context.CancelFunc
 }
-
-// link is one contact with the engine in the container.
-type link struct {
-	*resident.Place
-	stream *stream
-}
-
-var (
-	_ environment.Environment = (*place)(nil)
-	_ environment.Environer   = (*place)(nil)
-	_ environment.Searcher    = (*place)(nil)
-)
 
 // hostDir is terminal.cwd as a directory of this machine.
 func hostDir(cwd string) string { return envs.StartDir(cwd) }
@@ -61,111 +44,103 @@ func hostDir(cwd string) string { return envs.StartDir(cwd) }
 // describe fills in what is known from here, the traits as the container has them.
 func (p *place) describe(pl *plan) {
 	i := p.box.info
-	p.turn = make(chan struct{}, 1)
 	p.base = environment.Info{
 		Backend: name, ID: p.box.name, Namespace: environment.NamespaceOwn, Traits: traitsOf(i.HostConfig, environmentMounts(i.Mounts)), Notes: pl.notes,
 	}
 	if !p.d.at.local() {
 		p.base.Notes = append(p.base.Notes, "the container engine runs elsewhere: "+p.d.at.host)
 	}
-	p.info.Store(&p.base)
 }
 
-// Info describes the container as it was started.
-func (p *place) Info() environment.Info { return *p.info.Load() }
-
-// notStarted is a failure before anything was asked of the container.
-func notStarted(kind error, op string, err error) error {
-	return &environment.Error{Kind: environment.ErrNotStarted, Op: op, Err: &environment.Error{Kind: kind, Op: name, Err: err}}
+// dial makes contact. A container that was stopped is started again, unless somebody only looks, and one that can't be talked to is
+// restarted. Whether the engine runs there or a plain shell has to do is settled at the first contact.
+func (p *place) dial(ctx context.Context, c contact.Dialing) (contact.Link, bool, error) {
+	anew, err := false, error(nil)
+	if c.Number > 0 {
+		if anew, err = p.revive(ctx, c.Look); err != nil {
+			return nil, false, p.failed(err)
+		}
+	}
+	if p.plain == "" {
+		l, again, err := p.engine(ctx, c.Number)
+		if err == nil {
+			return l, anew || again, nil
+		}
+		err = p.failed(err)
+		if c.Number > 0 || p.config.Resident == residentRequire || ctx.Err() != nil || errors.Is(err, environment.ErrGone) {
+			return nil, false, err
+		}
+		p.plain = err.Error()
+	}
+	l, err := p.plainly(ctx)
+	if err != nil {
+		return nil, false, p.failed(err)
+	}
+	return l, anew, nil
 }
 
-// reach gives a contact that works: the present one, or a new one. A container that was stopped is started again, one that can't be
-// talked to is restarted.
-func (p *place) reach(ctx context.Context) (*link, error) {
-	if l := p.live.Load(); l != nil && !isOver(l) {
-		return l, nil
+// engine makes contact with the engine inside. A container that was there before and doesn't answer is restarted.
+func (p *place) engine(ctx context.Context, number int) (l *resident.Place, anew bool, err error) {
+	l, err = p.attach(ctx)
+	if err == nil || ctx.Err() != nil || errdefs.IsNotFound(err) || number == 0 && p.box.anew {
+		return l, false, err
 	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return nil, notStarted(environment.ErrUnavailable, "wait for the container", context.Cause(ctx))
+	p.log.Warn("the container doesn't answer and is restarted", "container", p.box.name, "error", err)
+	limit := stopTime
+	if _, rerr := p.d.ContainerRestart(ctx, p.box.id, client.ContainerRestartOptions{Timeout: &limit}); rerr != nil {
+		return nil, false, errors.Join(err, rerr)
 	}
-	before := p.live.Load()
-	switch {
-	case p.closed:
-		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "use the container", Err: errors.New("the environment was closed")}
-	case before != nil && !isOver(before):
-		return before, nil
-	case before != nil:
-		_ = before.Close(ctx)
-		if err := p.revive(ctx); err != nil {
-			return nil, err
-		}
-	}
-	l, err := p.attach(ctx)
-	if err != nil && ctx.Err() == nil && (before != nil || !p.box.anew) {
-		p.log.Warn("the container doesn't answer and is restarted", "container", p.box.name, "error", err)
-		limit := stopTime
-		if _, rerr := p.d.ContainerRestart(ctx, p.box.id, client.ContainerRestartOptions{Timeout: &limit}); rerr != nil {
-			return nil, p.lost(errors.Join(err, rerr))
-		}
-		p.recreated.Store(true)
+	if _, err = p.revive(ctx, false); err == nil {
 		l, err = p.attach(ctx)
 	}
-	if err != nil {
-		return nil, p.lost(err)
-	}
-	info := l.Info()
-	p.info.Store(&info)
-	p.live.Store(l)
-	return l, nil
+	return l, true, err
 }
 
-func isOver(l *link) bool {
-	select {
-	case <-l.Done():
-		return true
-	default:
-		return false
+// revive has the container run again if it doesn't, and tells whether what ran there before is gone.
+func (p *place) revive(ctx context.Context, look bool) (anew bool, err error) {
+	if look {
+		r, err := p.d.ContainerInspect(ctx, p.box.id, client.ContainerInspectOptions{})
+		if err == nil && (!r.Container.State.Running || r.Container.State.Paused) {
+			err = contact.ErrAsleep
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-}
-
-// revive has the container run again if it doesn't.
-func (p *place) revive(ctx context.Context) error {
-	started := p.box.info.State.StartedAt
 	i, err := p.d.up(ctx, p.box.id)
 	if err != nil {
-		return p.lost(err)
+		return false, err
 	}
-	if i.State.StartedAt != started { // what ran there before is gone
-		p.box.info = i
-		p.recreated.Store(true)
-	}
-	return nil
+	anew = i.State.StartedAt != p.box.info.State.StartedAt
+	p.box.info = i
+	return anew, nil
 }
 
-// lost is the error of a container that isn't there any more, or that doesn't answer.
-func (p *place) lost(err error) error {
-	if errdefs.IsNotFound(err) {
-		return notStarted(environment.ErrGone, "use container "+p.box.name, errors.New("it was removed by someone else"))
+// failed is the error of a container that isn't there any more, or that doesn't answer.
+func (p *place) failed(err error) error {
+	op := "reach container " + p.box.name
+	switch {
+	case errdefs.IsNotFound(err):
+		return &environment.Error{Kind: environment.ErrGone, Op: op, Err: errors.New("it was removed by someone else")}
+	case errors.Is(err, contact.ErrAsleep) || errors.Is(err, environment.ErrUnavailable):
+		return err
 	}
-	return notStarted(environment.ErrUnavailable, "use container "+p.box.name, err)
+	return &environment.Error{Kind: environment.ErrUnavailable, Op: op, Err: err}
 }
 
 // attach starts the engine in the container and greets it.
-func (p *place) attach(ctx context.Context) (*link, error) {
+func (p *place) attach(ctx context.Context) (*resident.Place, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("hermes in the container did not answer within %v", greetTime))
 	defer cancel()
 	s, id, err := p.d.exec(ctx, p.box.id, []string{carried, "resident"})
 	if err != nil {
 		return nil, err
 	}
-	r, err := resident.Connect(ctx, s, p.base, resident.Options{Settings: resident.Settings{Grace: p.o.KillGrace, Limits: p.o.Limits}})
+	r, err := resident.Connect(ctx, s, p.base, resident.Options{Settings: resident.Settings{Grace: p.o.KillGrace, Limits: p.o.Limits, Jobs: p.jobs}})
 	if err != nil {
 		return nil, p.explain(ctx, id, s, causeOf(ctx, err))
 	}
-	return &link{r, s}, nil
+	return r, nil
 }
 
 // explain adds to a failed greeting what the daemon and the program there say.
@@ -194,71 +169,14 @@ func (d *daemon) exec(ctx context.Context, container string, argv []string) (*st
 	return newStream(a.HijackedResponse), e.ID, nil
 }
 
-// Run runs one command in the container.
-func (p *place) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
-	c = p.forward(c)
-	for again := true; ; again = false {
-		l, err := p.reach(ctx)
-		if err != nil {
-			return environment.Result{}, err
-		}
-		res, err := l.Run(ctx, c)
-		if err == nil {
-			res.Recreated = p.recreated.Swap(false)
-			return res, nil
-		}
-		if !again || !isOver(l) || !unbegun(err) {
-			return res, err
-		}
-	}
-}
-
-// unbegun reports whether an operation failed before it was told to the far side, so that it can be repeated.
-func unbegun(err error) bool {
-	return errors.Is(err, environment.ErrNotStarted) || errors.Is(err, environment.ErrUnavailable)
-}
-
-// Environ tells the variables that a command with this state would see.
-func (p *place) Environ(ctx context.Context, s *environment.State) (map[string]string, error) {
-	l, err := p.reach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	vars, err := l.Environ(ctx, s)
-	if err == nil {
-		maps.Copy(vars, p.forwarded(s))
-	}
-	return vars, err
-}
-
-// Search searches a tree in the container.
-func (p *place) Search(ctx context.Context, q environment.Query) (environment.Matches, error) {
-	l, err := p.reach(ctx)
-	if err != nil {
-		return environment.Matches{}, err
-	}
-	return l.Search(ctx, q)
-}
-
-// forward gives a command the variables of docker_forward_env. They go over the stream with the command and are stored nowhere.
-func (p *place) forward(c environment.Command) environment.Command {
-	if len(p.config.ForwardEnv) == 0 || c.Environ != nil {
-		return c
-	}
-	vars := p.forwarded(c.State)
-	maps.Copy(vars, c.Env)
-	c.Env = vars
-	return c
-}
-
-// forwarded are the variables of docker_forward_env: what is set here now, else what the file of secrets says. What a session has set
-// itself stays.
-func (p *place) forwarded(s *environment.State) map[string]string {
+// variables are those of docker_forward_env: what is set here now, else what the file of secrets says. They go over the stream with each
+// command and are stored nowhere.
+func (p *place) variables() map[string]string {
 	vars := map[string]string{}
 	if len(p.config.ForwardEnv) == 0 {
 		return vars
 	}
-	here, secrets, set := map[string]string{}, map[string]string{}, map[string]*string{}
+	here, secrets := map[string]string{}, map[string]string{}
 	if p.o.Environ != nil {
 		for _, e := range p.o.Environ() {
 			n, v, _ := strings.Cut(e, "=")
@@ -268,13 +186,7 @@ func (p *place) forwarded(s *environment.State) map[string]string {
 	if p.o.Secrets != nil {
 		secrets = p.o.Secrets()
 	}
-	if s != nil {
-		set = s.Snapshot().Vars
-	}
 	for _, n := range p.config.ForwardEnv {
-		if _, own := set[n]; own {
-			continue
-		}
 		for _, v := range []string{here[n], secrets[n], p.getenv(n)} {
 			if v != "" {
 				vars[n] = v
@@ -285,25 +197,12 @@ func (p *place) forwarded(s *environment.State) map[string]string {
 	return vars
 }
 
-// Close ends what runs and lets go of the container, or removes it if it isn't to be kept.
-func (p *place) Close(ctx context.Context) error {
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return fmt.Errorf("close container %s: %w", p.box.name, context.Cause(ctx))
-	}
-	if p.closed {
-		return nil
-	}
-	p.closed = true
+// release lets go of the container, or removes it if it isn't to be kept.
+func (p *place) release(ctx context.Context) error {
 	if p.stopSweep != nil {
 		p.stopSweep()
 	}
 	p.work.Wait() // its requests end with their context
-	if l := p.live.Load(); l != nil {
-		_ = l.Close(ctx)
-	}
 	var err error
 	if !p.config.Persist {
 		err = p.d.end(ctx, p.box.id)
@@ -312,8 +211,5 @@ func (p *place) Close(ctx context.Context) error {
 	if cerr := p.d.Client.Close(); err == nil {
 		err = cerr
 	}
-	if err != nil {
-		return fmt.Errorf("close container %s: %w", p.box.name, err)
-	}
-	return nil
+	return err
 }

@@ -45,7 +45,7 @@ func (l *link) Close(ctx context.Context) error {
 
 // reach makes contact: a connection of the place's own, and the engine at the other end. The binary is looked for meanwhile. Where the
 // engine can't run a plain shell will do, which is settled at the first contact.
-func (p *place) reach(ctx context.Context, number int) (contact.Link, bool, error) {
+func (p *place) reach(ctx context.Context, d contact.Dialing) (contact.Link, bool, error) {
 	want := here()
 	if p.machine != nil {
 		want = *p.machine
@@ -60,7 +60,7 @@ func (p *place) reach(ctx context.Context, number int) (contact.Link, bool, erro
 		if err == nil {
 			return &link{r, conn}, false, nil
 		}
-		if number > 0 || ctx.Err() != nil || conn.lost() || p.config.Resident == residentRequire || errors.Is(err, environment.ErrConfig) {
+		if d.Number > 0 || ctx.Err() != nil || conn.lost() || p.config.Resident == residentRequire || errors.Is(err, environment.ErrConfig) {
 			_ = conn.Close()
 			return nil, false, &environment.Error{Kind: environment.ErrUnavailable, Op: "run hermes on " + p.config.Host, Err: err}
 		}

@@ -4,7 +4,6 @@ package ssh
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -72,12 +71,7 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 		return nil, err
 	}
 	p := visit(c, o)
-	e, err := contact.Open(ctx, contact.Options{What: "host " + c.Host, Info: p.base, Dial: p.reach, Variables: p.variables})
-	var known *environment.Error
-	if err != nil && errors.As(err, &known) {
-		return nil, known.Err // that no command was started is no news here
-	}
-	return e, err
+	return contact.Open(ctx, contact.Options{What: "host " + c.Host, Info: p.base, Dial: p.reach, Variables: p.variables})
 }
 
 // probe tells doctor what works.

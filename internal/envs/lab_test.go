@@ -20,8 +20,10 @@ type place struct {
 	key  string
 	slow chan struct{} // Close waits for it
 	ns   environment.Namespace
+	gone bool
 }
 
+func (p *place) Gone() bool { return p.gone }
 func (p *place) Info() environment.Info {
 	return environment.Info{Backend: "lab", ID: fmt.Sprint(p.id), Namespace: p.ns, Home: "/root"}
 }

@@ -244,6 +244,16 @@ func TestManager_RenewReplacesOnlyTheOldOne_MGR6(t *testing.T) {
 	}
 }
 
+func TestManager_APlaceThatIsGoneIsReplacedAtTheNextUse_MGR6(t *testing.T) {
+	l := &lab{}
+	m := l.manager(t, envs.Options{})
+	old := at(t, m, "a").Environment.(*place)
+	old.gone = true
+	if now := at(t, m, "a").Environment; now == old || now != at(t, m, "b").Environment {
+		t.Error("want one new environment")
+	}
+}
+
 func TestManager_ResetThrowsAway_MGR6(t *testing.T) {
 	l := &lab{}
 	m := l.manager(t, envs.Options{})

@@ -63,6 +63,10 @@ func (m *Manager) join(ctx context.Context, key string, o Override) (*slot, erro
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "open environment " + key + ": " + closedNotice}
 	}
 	s := m.slots[key]
+	if s != nil && s.env != nil && gone(s.env) {
+		m.retire(key, s)
+		s = nil
+	}
 	if s == nil {
 		s = &slot{ready: make(chan struct{})}
 		making, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -79,6 +83,12 @@ func (m *Manager) join(ctx context.Context, key string, o Override) (*slot, erro
 	}
 	s.waiters++
 	return s, nil
+}
+
+// gone reports whether an environment was found to be there no more. One that can't be gone doesn't tell.
+func gone(e environment.Environment) bool {
+	g, ok := e.(interface{ Gone() bool })
+	return ok && g.Gone()
 }
 
 type opening struct {

@@ -23,11 +23,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// Variables by which a run of all tests shares one engine and one binary.
-const (
-	HostVariable   = "HERMES_TEST_DOCKER"   // address of an engine that runs already
-	BinaryVariable = "HERMES_TEST_RESIDENT" // a hermes binary, linked statically
-)
+// HostVariable names the address of an engine that runs already, so that a run of all tests shares one.
+const HostVariable = "HERMES_TEST_DOCKER"
 
 // The images.
 const (
@@ -48,8 +45,6 @@ type Daemon struct {
 var shared struct {
 	sync.Mutex
 	daemon *Daemon
-	binary string
-	dir    string
 }
 
 // Shared gives the engine that the tests of this process share; it is started at the first use and ends with Done. The test is left
@@ -85,15 +80,12 @@ func Own(tb testing.TB) *Daemon {
 	return d
 }
 
-// Done ends what Shared and Binary have made. TestMain calls it.
+// Done ends what Shared has made. TestMain calls it.
 func Done() {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.daemon != nil && shared.daemon.cmd != nil {
 		shared.daemon.clean()
-	}
-	if shared.dir != "" {
-		_ = os.RemoveAll(shared.dir)
 	}
 	shared.daemon = nil
 }
@@ -336,33 +328,4 @@ func libraries(program string) ([]string, error) {
 		all = append(all, m[1])
 	}
 	return all, nil
-}
-
-// Binary gives a hermes binary that runs in every container, built once per process.
-func Binary(tb testing.TB) string {
-	tb.Helper()
-	if b := os.Getenv(BinaryVariable); b != "" {
-		return b
-	}
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.binary != "" {
-		return shared.binary
-	}
-	dir, err := os.MkdirTemp("", "hermes-resident")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	shared.dir = dir
-	out := filepath.Join(dir, "hermes")
-	cmd := exec.Command("go", "build", "-tags", "nopython", "-o", out, "github.com/hermes-runtime/hermes/cmd/hermes")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		tb.Fatalf("build hermes: %v\n%s", err, text)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	shared.binary = out
-	return out
 }

@@ -22,23 +22,36 @@ type Link interface {
 type Options struct {
 	What string           // the place, for messages: "host example"
 	Info environment.Info // what is known before the first contact
-	// Dial makes contact. The former one, if there was one, is closed by then; the number of it is 0 for the first. anew says that
-	// what was in the place is gone. Every contact has the abilities of the first.
-	Dial func(ctx context.Context, number int) (l Link, anew bool, err error)
+	// Dial makes contact. The former one, if there was one, is closed by then. anew says that what ran in the place is gone. Every
+	// contact has the abilities of the first. Once it says ErrGone it isn't asked again.
+	Dial func(ctx context.Context, d Dialing) (l Link, anew bool, err error)
+	// Release lets go of the place, after the last contact was closed; nil = there is no more to it.
+	Release func(ctx context.Context) error
 	// Variables are given to every command that doesn't bring its whole environment, unless its state or itself sets them. They are
 	// asked for each time. nil = none.
 	Variables func() map[string]string
 }
+
+// Dialing is what contact is made for.
+type Dialing struct {
+	Number int  // 0 = it is the first
+	Look   bool // somebody only wants to know: nothing is set going for it
+}
+
+// ErrAsleep is what Dial says to those who only look at a place in which nothing runs.
+var ErrAsleep = errors.New("nothing runs there")
 
 // keeper is a place over whatever contact there is.
 type keeper struct {
 	o         Options
 	info      atomic.Pointer[environment.Info]
 	live      atomic.Pointer[Link]
-	turn      chan struct{} // held while contact is made or ended
-	number    int           // guarded by turn
-	closed    bool          // guarded by turn
-	recreated atomic.Bool   // to be said with the next command
+	turn      chan struct{}                 // held while contact is made or ended
+	number    int                           // guarded by turn
+	closed    bool                          // guarded by turn
+	news      atomic.Pointer[chan struct{}] // closed and replaced when contact is made, closed when the place is
+	gone      atomic.Pointer[error]         // the place is there no more
+	recreated atomic.Bool                   // to be said with the next command
 }
 
 // telling is a place that tells the variables of its commands; full can search too.
@@ -57,7 +70,12 @@ var (
 func Open(ctx context.Context, o Options) (environment.Environment, error) {
 	k := &keeper{o: o, turn: make(chan struct{}, 1)}
 	k.info.Store(&o.Info)
-	l, err := k.reach(ctx)
+	k.changed()
+	l, err := k.reach(ctx, act)
+	var known *environment.Error
+	if errors.As(err, &known) && known.Err != nil {
+		return nil, known.Err // that no command was started is no news here
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +105,19 @@ func (k *keeper) notStarted(err error) error {
 	return &environment.Error{Kind: environment.ErrNotStarted, Op: "use " + k.o.What, Err: err}
 }
 
+// Gone reports whether the place turned out to be there no more. It will not come back.
+func (k *keeper) Gone() bool { return k.gone.Load() != nil }
+
+// purpose is what contact is wanted for.
+type purpose bool
+
+const (
+	act  purpose = false
+	look purpose = true
+)
+
 // reach gives a contact that works: the present one, or a new one.
-func (k *keeper) reach(ctx context.Context) (Link, error) {
+func (k *keeper) reach(ctx context.Context, why purpose) (Link, error) {
 	if l := k.live.Load(); l != nil && !isOver(*l) {
 		return *l, nil
 	}
@@ -99,17 +128,23 @@ func (k *keeper) reach(ctx context.Context) (Link, error) {
 		return nil, k.notStarted(context.Cause(ctx))
 	}
 	before := k.live.Load()
-	switch {
+	switch gone := k.gone.Load(); {
 	case k.closed:
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "use " + k.o.What, Err: errors.New("the environment was closed")}
+	case gone != nil:
+		return nil, *gone
 	case before != nil && !isOver(*before):
 		return *before, nil
 	case before != nil:
 		_ = (*before).Close(ctx)
 	}
-	l, anew, err := k.o.Dial(ctx, k.number)
+	l, anew, err := k.o.Dial(ctx, Dialing{Number: k.number, Look: bool(why)})
 	if err != nil {
-		return nil, k.notStarted(err)
+		err = k.notStarted(err)
+		if errors.Is(err, environment.ErrGone) {
+			k.gone.Store(&err)
+		}
+		return nil, err
 	}
 	k.number++
 	if anew {
@@ -118,7 +153,16 @@ func (k *keeper) reach(ctx context.Context) (Link, error) {
 	info := l.Info()
 	k.info.Store(&info)
 	k.live.Store(&l)
+	k.changed()
 	return l, nil
+}
+
+// changed tells those who wait for contact that there may be one.
+func (k *keeper) changed() {
+	next := make(chan struct{})
+	if before := k.news.Swap(&next); before != nil {
+		close(*before)
+	}
 }
 
 func isOver(l Link) bool {
@@ -132,8 +176,12 @@ func isOver(l Link) bool {
 
 // with does an operation over a contact that works, once more if the contact turned out to be over before the far side was told.
 func with[T any](ctx context.Context, k *keeper, do func(Link) (T, error)) (T, error) {
+	return withFor(ctx, k, act, do)
+}
+
+func withFor[T any](ctx context.Context, k *keeper, why purpose, do func(Link) (T, error)) (T, error) {
 	for again := true; ; again = false {
-		l, err := k.reach(ctx)
+		l, err := k.reach(ctx, why)
 		if err != nil {
 			var none T
 			return none, err
@@ -141,6 +189,21 @@ func with[T any](ctx context.Context, k *keeper, do func(Link) (T, error)) (T, e
 		v, err := do(l)
 		unbegun := errors.Is(err, environment.ErrNotStarted) || errors.Is(err, environment.ErrUnavailable)
 		if err == nil || !again || !unbegun || !isOver(l) {
+			return v, err
+		}
+	}
+}
+
+// follow does an operation that only waits for something, over as many contacts as it takes.
+func follow[T any](ctx context.Context, k *keeper, why purpose, do func(Link) (T, error)) (T, error) {
+	for {
+		lost := false
+		v, err := withFor(ctx, k, why, func(l Link) (T, error) {
+			v, err := do(l)
+			lost = errors.Is(err, environment.ErrLost) && isOver(l)
+			return v, err
+		})
+		if !lost || ctx.Err() != nil {
 			return v, err
 		}
 	}
@@ -209,11 +272,15 @@ func (k *keeper) Close(ctx context.Context) error {
 		return nil
 	}
 	k.closed = true
-	l := k.live.Load()
-	if l == nil {
-		return nil
+	k.changed()
+	var err error
+	if l := k.live.Load(); l != nil {
+		err = (*l).Close(ctx)
 	}
-	if err := (*l).Close(ctx); err != nil {
+	if k.o.Release != nil {
+		err = errors.Join(err, k.o.Release(ctx))
+	}
+	if err != nil {
 		return fmt.Errorf("close %s: %w", k.o.What, err)
 	}
 	return nil

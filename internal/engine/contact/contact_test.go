@@ -22,6 +22,7 @@ type link struct {
 	ran    []environment.Command
 	fails  error // what an operation gives from now on, at which contact is over
 	over   chan struct{}
+	news   chan struct{} // closed when there is some
 	shut   int
 }
 
@@ -59,20 +60,70 @@ func (full) Search(context.Context, environment.Query) (environment.Matches, err
 	return environment.Matches{Total: 1}, nil
 }
 
-// lab makes contacts.
-type lab struct {
-	links []*link
-	fails error
-	anew  bool
-	plain bool
-	vars  func() map[string]string
+func (f full) Start(context.Context, environment.Job) (environment.Process, error) {
+	return job{link: f.link}, nil
+}
+func (f full) Attach(context.Context, string) (environment.Process, error) {
+	return job{link: f.link}, nil
+}
+func (full) Jobs(context.Context) ([]environment.JobInfo, error) {
+	return make([]environment.JobInfo, 1), nil
+}
+func (full) Taken(context.Context, string) error { return nil }
+func (f full) Events(ctx context.Context) ([]environment.JobEvent, error) {
+	select {
+	case <-f.news:
+		return make([]environment.JobEvent, 1), nil
+	case <-f.over:
+		return nil, &environment.Error{Kind: environment.ErrLost, Op: "wait for news"}
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
-func (l *lab) dial(_ context.Context, number int) (contact.Link, bool, error) {
-	if l.fails != nil {
-		return nil, false, l.fails
+// job is one over a contact.
+type job struct {
+	environment.Process
+	link *link
+}
+
+func (j job) Info(context.Context, int) (environment.JobInfo, error) {
+	return environment.JobInfo{ID: "proc_1"}, nil
+}
+
+func (j job) Wait(context.Context) error {
+	if j.link.fails != nil {
+		j.link.end()
 	}
-	k := &link{number: number, over: make(chan struct{})}
+	return j.link.fails
+}
+func (j job) Kill(ctx context.Context, _ string) ([]environment.ProcessRef, error) {
+	return nil, j.Wait(ctx)
+}
+
+// lab makes contacts.
+type lab struct {
+	links    []*link
+	dials    []contact.Dialing
+	fails    error
+	asleep   bool // until somebody acts
+	anew     bool
+	plain    bool
+	released int
+	news     chan struct{}
+	vars     func() map[string]string
+}
+
+func (l *lab) dial(_ context.Context, d contact.Dialing) (contact.Link, bool, error) {
+	l.dials = append(l.dials, d)
+	switch {
+	case l.fails != nil:
+		return nil, false, l.fails
+	case l.asleep && d.Look:
+		return nil, false, contact.ErrAsleep
+	}
+	l.asleep = false
+	k := &link{number: d.Number, news: l.news, over: make(chan struct{})}
 	l.links = append(l.links, k)
 	if l.plain {
 		return k, l.anew, nil
@@ -82,7 +133,9 @@ func (l *lab) dial(_ context.Context, number int) (contact.Link, bool, error) {
 
 func (l *lab) open(t *testing.T) environment.Environment {
 	t.Helper()
-	e, err := contact.Open(t.Context(), contact.Options{What: "the lab", Dial: l.dial, Variables: l.vars})
+	e, err := contact.Open(t.Context(), contact.Options{
+		What: "the lab", Dial: l.dial, Variables: l.vars, Release: func(context.Context) error { l.released++; return nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,14 +177,106 @@ func TestContact_WithoutContactNothingStarts(t *testing.T) {
 	l := &lab{}
 	e := l.open(t)
 	l.links[0].end()
-	l.fails = &environment.Error{Kind: environment.ErrGone, Op: "look for it"}
-	_, err := e.Run(t.Context(), environment.Command{Script: "true"})
-	if !errors.Is(err, environment.ErrNotStarted) || !errors.Is(err, environment.ErrGone) || !strings.Contains(err.Error(), "the lab") {
+	l.fails = errors.New("no route")
+	if _, err := e.Files().Stat(t.Context(), "/x"); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "no route") || !strings.Contains(err.Error(), "the lab") {
 		t.Errorf("%v", err)
 	}
-	l.fails = errors.New("no route")
-	if _, err := e.Files().Stat(t.Context(), "/x"); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "no route") {
-		t.Errorf("%v", err)
+	if isGone(e) {
+		t.Error("it counts as gone")
+	}
+	l.fails = nil
+	if _, err := e.Run(t.Context(), environment.Command{Script: "true"}); err != nil {
+		t.Errorf("once it can be reached: %v", err)
+	}
+}
+
+func isGone(e environment.Environment) bool { return e.(interface{ Gone() bool }).Gone() }
+
+// CON-2, MGR-6: a place that was removed is told by every operation and is looked for no more.
+func TestContact_GoneIsGone(t *testing.T) {
+	l := &lab{}
+	e := l.open(t)
+	l.links[0].end()
+	l.fails = &environment.Error{Kind: environment.ErrGone, Op: "look for it"}
+	for range 2 {
+		_, err := e.Run(t.Context(), environment.Command{Script: "true"})
+		if !errors.Is(err, environment.ErrNotStarted) || !errors.Is(err, environment.ErrGone) || !strings.Contains(err.Error(), "the lab") {
+			t.Errorf("%v", err)
+		}
+		l.fails = nil
+	}
+	if !isGone(e) || len(l.dials) != 2 {
+		t.Errorf("gone %v, %d attempts", isGone(e), len(l.dials))
+	}
+	if list, err := e.(environment.Keeper).Jobs(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("it has jobs: %v, %v", list, err)
+	}
+}
+
+// Who waits for news doesn't set a place going, and hears of it when somebody else does.
+func TestContact_NewsIsWaitedForAsleep(t *testing.T) {
+	l := &lab{news: make(chan struct{})}
+	e := l.open(t)
+	l.links[0].end()
+	l.asleep = true
+	type answer struct {
+		events []environment.JobEvent
+		err    error
+	}
+	told := make(chan answer, 1)
+	go func() {
+		events, err := e.(environment.Keeper).Events(t.Context())
+		told <- answer{events, err}
+	}()
+	if _, err := e.Run(t.Context(), environment.Command{Script: "true"}); err != nil {
+		t.Fatal(err)
+	}
+	close(l.news)
+	if a := <-told; a.err != nil || len(a.events) != 1 {
+		t.Errorf("%+v", a)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	l.links[1].end()
+	l.news = make(chan struct{})
+	go func() {
+		_, err := e.(environment.Keeper).Events(ctx)
+		told <- answer{err: err}
+	}()
+	cancel()
+	if a := <-told; a.err == nil {
+		t.Errorf("%+v", a)
+	}
+	if _, err := e.(environment.Keeper).Jobs(t.Context()); err != nil {
+		t.Error(err)
+	}
+	go func() {
+		_, err := e.(environment.Keeper).Events(t.Context())
+		told <- answer{err: err}
+	}()
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	l.links[2].end()
+	if a := <-told; !errors.Is(a.err, environment.ErrUnavailable) {
+		t.Errorf("%+v", a)
+	}
+}
+
+// RMT-1: what waits for the end of a job goes on over the next contact; what acts doesn't.
+func TestContact_WaitingGoesOnOverTheNextContact(t *testing.T) {
+	l := &lab{}
+	e := l.open(t)
+	p, err := e.(environment.Starter).Start(t.Context(), environment.Job{Command: environment.Command{Script: "true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.links[0].fails = &environment.Error{Kind: environment.ErrLost, Op: "wait"}
+	if err := p.Wait(t.Context()); err != nil || len(l.links) != 2 {
+		t.Errorf("%v, %d contacts", err, len(l.links))
+	}
+	l.links[1].fails = &environment.Error{Kind: environment.ErrLost, Op: "kill"}
+	if _, err := p.Kill(t.Context(), "test"); !errors.Is(err, environment.ErrLost) || len(l.links) != 2 {
+		t.Errorf("%v, %d contacts", err, len(l.links))
 	}
 }
 
@@ -140,8 +285,8 @@ func TestContact_ClosedIsClosed(t *testing.T) {
 	l := &lab{}
 	e := l.open(t)
 	for range 2 {
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
+		if err := e.Close(t.Context()); err != nil || l.released != 1 {
+			t.Fatal(err, l.released)
 		}
 	}
 	l.links[0].end()
@@ -175,7 +320,7 @@ func TestContact_AbilitiesAreThoseOfTheContact(t *testing.T) {
 	if m, err := e.(environment.Searcher).Search(t.Context(), environment.Query{}); err != nil || m.Total != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, ok := e.(environment.Starter); ok {
+	if _, ok := (&lab{plain: true}).open(t).(environment.Starter); ok {
 		t.Error("it starts jobs that its contacts can't")
 	}
 }

@@ -43,9 +43,13 @@ func (w withJobs) Start(ctx context.Context, j environment.Job) (environment.Pro
 	})
 }
 
-// Jobs lists every job.
+// Jobs lists every job. A place that is gone has none.
 func (w withJobs) Jobs(ctx context.Context) ([]environment.JobInfo, error) {
-	return with(ctx, w.keeper, func(l Link) ([]environment.JobInfo, error) { return l.(jobKeeper).Jobs(ctx) })
+	list, err := with(ctx, w.keeper, func(l Link) ([]environment.JobInfo, error) { return l.(jobKeeper).Jobs(ctx) })
+	if errors.Is(err, environment.ErrGone) {
+		return nil, nil
+	}
+	return list, err
 }
 
 // Attach finds a job.
@@ -58,9 +62,20 @@ func (w withJobs) Attach(ctx context.Context, id string) (environment.Process, e
 	return p, nil
 }
 
-// Events gives what jobs have to tell.
+// Events gives what jobs have to tell, over as many contacts as it takes. A place in which nothing runs is not set going for it.
 func (w withJobs) Events(ctx context.Context) ([]environment.JobEvent, error) {
-	return with(ctx, w.keeper, func(l Link) ([]environment.JobEvent, error) { return l.(jobKeeper).Events(ctx) })
+	for {
+		change := *w.news.Load()
+		list, err := follow(ctx, w.keeper, look, func(l Link) ([]environment.JobEvent, error) { return l.(jobKeeper).Events(ctx) })
+		if !errors.Is(err, ErrAsleep) && !errors.Is(err, environment.ErrGone) {
+			return list, err
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // Taken says that an event was told.
@@ -111,12 +126,14 @@ func (p *process) Info(ctx context.Context, preview int) (i environment.JobInfo,
 
 // Wait waits for the end of the job, over as many contacts as it takes.
 func (p *process) Wait(ctx context.Context) error {
-	for {
-		_, err := p.at(ctx, func(j environment.Process) error { return j.Wait(ctx) })
-		if !errors.Is(err, environment.ErrLost) || ctx.Err() != nil {
-			return err
+	_, err := follow(ctx, p.w.keeper, act, func(l Link) (nothing, error) {
+		j, err := p.over(ctx, l)
+		if err != nil {
+			return nothing{}, err
 		}
-	}
+		return nothing{}, j.Wait(ctx)
+	})
+	return err
 }
 
 // Kill ends all that the job started.

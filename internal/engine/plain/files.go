@@ -79,12 +79,20 @@ func (f *files) ask(ctx context.Context, op, script string, data []byte) ([]byte
 	}
 	exit, err := f.p.exec(ctx, "exec sh -c "+engine.Word(boot, false), stdin, &out, &errs)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, &environment.Error{Kind: environment.ErrLost, Op: op, Err: err}
+		return nil, broken(ctx, op, err)
 	}
 	return out.Bytes(), failure(op, exit, errs.String())
+}
+
+// broken is the error of a script that could not be started or followed.
+func broken(ctx context.Context, op string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return &environment.Error{Kind: environment.ErrLost, Op: op, Err: context.Cause(ctx)}
+	case errors.Is(err, environment.ErrNotStarted):
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return &environment.Error{Kind: environment.ErrLost, Op: op, Err: err}
 }
 
 // failure is the error that an exit code stands for.
@@ -236,12 +244,9 @@ func (f *files) Read(ctx context.Context, p environment.Path, off, n int64) (io.
 		defer close(s.done)
 		var errs bytes.Buffer
 		exit, err := f.p.exec(ctx, "exec sh -c "+engine.Word(bootAll, false), strings.NewReader(words+script+from), w, &errs)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case err != nil:
-			err = &environment.Error{Kind: environment.ErrLost, Op: op, Err: err}
-		default:
+		if err != nil {
+			err = broken(ctx, op, err)
+		} else {
 			err = failure(op, exit, errs.String())
 		}
 		_ = w.CloseWithError(err) // nil is the end

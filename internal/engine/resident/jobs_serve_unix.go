@@ -147,7 +147,7 @@ func (s *server) jobs() (JobHost, error) {
 	if s.keeping.host != nil {
 		return s.keeping.host, nil
 	}
-	home := filepath.Join(home(s.o.Environ), ".cache", "hermes")
+	home := filepath.Join(home(s.o.Environ), ".cache", "hermes", s.want.Jobs)
 	if len(s.o.Keeper) > 0 {
 		s.keeping.host = NewKeeper(KeeperOptions{Home: home, Argv: s.o.Keeper, Build: s.o.Build, Scope: jobs.ScopeSandbox})
 		return s.keeping.host, nil

@@ -33,6 +33,7 @@ type Settings struct {
 	Environ        map[string]string  `json:"environ,omitempty"`     // on top of the variables that are there
 	Home           string             `json:"home,omitempty"`        // "" = the user's
 	Temp           string             `json:"temp,omitempty"`        // "" = as the variables there say, else /tmp
+	Jobs           string             `json:"jobs,omitempty"`        // name that sets its jobs apart where places share a home; "" = none do
 }
 
 // ServeOptions says where a server stands. The zero value works.
