@@ -94,6 +94,10 @@ func rank(c container.Summary) int {
 
 // replace removes a container that was made for another configuration, unless it is in use. That it stays is no failure.
 func (m *maker) replace(ctx context.Context, c container.Summary) {
+	if busy, _ := m.d.busy(ctx, c); busy { // where that can't be found out it is removed, as the configuration wants
+		m.p.notes = append(m.p.notes, fmt.Sprintf("background processes go on in container %s, which was made for an earlier configuration; docker rm -f %[1]s ends them", nameOf(c)))
+		return
+	}
 	done, ok := m.holds.seize(nameOf(c))
 	if !ok {
 		return

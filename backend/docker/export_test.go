@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// Keeping is how the keeper of jobs in a container is called.
+const Keeping = keeping
+
 // HomeLabel is the label that stands for a HERMES_HOME.
 func HomeLabel(home string) string { return homeLabel(home) }
 

@@ -3,9 +3,11 @@
 package docker_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -83,15 +85,27 @@ func TestEnd_ByACloseLeavesNothingInTheContainer(t *testing.T) { // DKR-10, DKR-
 
 const callerRole = "HERMES_TEST_CALLER"
 
-// caller is a process of its own that runs a command until it is killed. It is told where by variables.
+// caller is a process of its own that runs a command until it is killed, and starts a job before where its role says so. It is told where
+// by variables, and says the job's id.
 func caller() {
 	b, _ := environment.Lookup("docker")
 	l := &lab{config: *defaults(b)}
-	l.config.Image, l.config.ResidentPath, l.config.Reaper = dockertest.Bash, os.Getenv("HERMES_TEST_BINARY"), false
+	l.config.Image, l.config.ResidentPath, l.config.Reaper, l.config.CPU = dockertest.Bash, os.Getenv("HERMES_TEST_BINARY"), false, 0
+	l.config.Resident = os.Getenv("HERMES_TEST_MODE")
 	l.o = environment.OpenOptions{Key: "test", HermesHome: os.Getenv("HERMES_TEST_HOME"), Dir: "/", Getenv: os.Getenv}
 	e, err := l.try(context.Background())
+	command := stubborn
+	if err == nil && os.Getenv(callerRole) == "job" {
+		command = strings.ReplaceAll(stubborn, "4242", "4243")
+		var p environment.Process
+		var i environment.JobInfo
+		if p, err = e.(environment.Starter).Start(context.Background(), environment.Job{Command: environment.Command{Script: stubborn}}); err == nil {
+			i, err = p.Info(context.Background(), 0)
+			fmt.Println(i.ID)
+		}
+	}
 	if err == nil {
-		_, err = e.Run(context.Background(), environment.Command{Script: stubborn, Output: os.Stdout})
+		_, err = e.Run(context.Background(), environment.Command{Script: command, Output: os.Stdout})
 	}
 	if err != nil {
 		_, _ = os.Stderr.WriteString(err.Error())
@@ -99,10 +113,12 @@ func caller() {
 	}
 }
 
-func TestEnd_OfTheCallerLeavesNothingInTheContainer(t *testing.T) { // DKR-10: kill -9
-	l := newLab(t)
+// calling starts a caller and waits until its command runs. kill ends it with the signal that nothing can be done about.
+func (l *lab) calling(t *testing.T, role string) (said string, kill func()) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), callerRole+"=1", "DOCKER_HOST="+l.d.Host, "HERMES_TEST_HOME="+l.o.HermesHome, "HERMES_TEST_BINARY="+l.config.ResidentPath)
+	cmd.Env = append(os.Environ(), callerRole+"="+role, "DOCKER_HOST="+l.d.Host, "HERMES_TEST_HOME="+l.o.HermesHome,
+		"HERMES_TEST_BINARY="+l.config.ResidentPath, "HERMES_TEST_MODE="+l.config.Resident)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -111,15 +127,29 @@ func TestEnd_OfTheCallerLeavesNothingInTheContainer(t *testing.T) { // DKR-10: k
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
-		t.Fatalf("the command does not run: %v", err)
+	kill = sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	t.Cleanup(kill)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "up" {
+		said = lines.Text()
 	}
+	if lines.Text() != "up" {
+		t.Fatalf("the command does not run: %q, %v", said, lines.Err())
+	}
+	return said, kill
+}
+
+func TestEnd_OfTheCallerLeavesNothingInTheContainer(t *testing.T) { // DKR-10: kill -9
+	l := newLab(t)
+	_, kill := l.calling(t, "run")
 	id := l.containers(t)[0].ID
 	if all := l.processes(t, id); !strings.Contains(all, "sleep 4242") {
 		t.Fatalf("it is not seen:\n%s", all)
 	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+	kill()
 	l.gone(t, id, "4242")
 	l.gone(t, id, "resident")
 }

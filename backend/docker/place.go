@@ -79,8 +79,35 @@ func (p *place) dial(ctx context.Context, c contact.Dialing) (contact.Link, bool
 	return l, anew, nil
 }
 
+// link is one contact with the engine in the container.
+type link struct {
+	*resident.Place
+	ends func(environment.JobInfo) // told of the jobs that end with the contact; nil = they go on
+}
+
+// Close takes leave of the engine there.
+func (l *link) Close(ctx context.Context) error {
+	if l.ends != nil {
+		all, _ := l.Jobs(ctx) // who can't be asked any more tells nothing
+		for i := range all {
+			if all[i].Status == environment.JobRunning || len(all[i].StillRunning) > 0 {
+				l.ends(all[i])
+			}
+		}
+	}
+	return l.Place.Close(ctx)
+}
+
+// endsWithIt tells the user of a job that ends with its container.
+func (p *place) endsWithIt(j environment.JobInfo) {
+	p.log.Warn("a background process ends with its container, which isn't kept", "container", p.box.name, "job", j.ID)
+	if p.o.Stderr != nil {
+		fmt.Fprintf(p.o.Stderr, "ended with its container, which isn't kept (terminal.docker_persist_across_processes): background process %s (%s)\n", j.ID, j.Command)
+	}
+}
+
 // engine makes contact with the engine inside. A container that was there before and doesn't answer is restarted.
-func (p *place) engine(ctx context.Context, number int) (l *resident.Place, anew bool, err error) {
+func (p *place) engine(ctx context.Context, number int) (l *link, anew bool, err error) {
 	l, err = p.attach(ctx)
 	if err == nil || ctx.Err() != nil || errdefs.IsNotFound(err) || number == 0 && p.box.anew {
 		return l, false, err
@@ -129,7 +156,7 @@ func (p *place) failed(err error) error {
 }
 
 // attach starts the engine in the container and greets it.
-func (p *place) attach(ctx context.Context) (*resident.Place, error) {
+func (p *place) attach(ctx context.Context) (*link, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("hermes in the container did not answer within %v", greetTime))
 	defer cancel()
 	s, id, err := p.d.exec(ctx, p.box.id, []string{carried, "resident"})
@@ -140,7 +167,11 @@ func (p *place) attach(ctx context.Context) (*resident.Place, error) {
 	if err != nil {
 		return nil, p.explain(ctx, id, s, causeOf(ctx, err))
 	}
-	return r, nil
+	l := &link{Place: r}
+	if !p.config.Persist {
+		l.ends = p.endsWithIt
+	}
+	return l, nil
 }
 
 // explain adds to a failed greeting what the daemon and the program there say.

@@ -25,6 +25,8 @@ const (
 	workspace = "/workspace"
 	// carried is where the hermes binary is found there.
 	carried = "/.hermes/resident"
+	// keeping is how the keeper of jobs there is called.
+	keeping = carried + " resident --keeper"
 )
 
 // sleeper keeps a container up and does nothing. It ends at once when it is told to, also where no init stands above it.

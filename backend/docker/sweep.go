@@ -3,7 +3,10 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -95,6 +98,9 @@ func (s *sweeper) one(ctx context.Context, c container.Summary) error {
 	if act == nil {
 		return nil
 	}
+	if busy, err := s.d.busy(ctx, c); busy || err != nil {
+		return err
+	}
 	done, ok := s.holds.seize(nameOf(c))
 	if !ok {
 		return nil
@@ -102,6 +108,18 @@ func (s *sweeper) one(ctx context.Context, c container.Summary) error {
 	err := act(ctx, c.ID)
 	done(err == nil && !(s.persist && c.State == container.StateRunning))
 	return err
+}
+
+// busy reports whether jobs run in a container: their keeper ends soon after the last of them.
+func (d *daemon) busy(ctx context.Context, c container.Summary) (bool, error) {
+	if c.State != container.StateRunning && c.State != container.StatePaused {
+		return false, nil
+	}
+	r, err := d.ContainerTop(ctx, c.ID, client.ContainerTopOptions{Arguments: []string{"-o", "pid,args"}})
+	if err != nil {
+		return false, fmt.Errorf("look for background processes: %w", unlessGone(err))
+	}
+	return slices.ContainsFunc(r.Processes, func(p []string) bool { return strings.Contains(strings.Join(p, " "), keeping) }), nil
 }
 
 // stop stops a container and leaves it there.

@@ -4,6 +4,7 @@ package docker_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -53,5 +54,46 @@ func TestWhole_ToolsWorkInTheContainer(t *testing.T) { // CON-7, MGR-8: the prog
 	got := l.hermes(t, vars, "terminal", `{"command":"pwd; echo $A$B"}`)
 	if got["output"] != "/workspace\n12" {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestWhole_BackgroundProcessesGoOnBetweenCalls(t *testing.T) { // RMT-1, JOB-1, PTY-1, CLI-1: each call is a process of its own
+	l := newLab(t)
+	got := l.hermes(t, nil, "terminal", `{"command":"cat","background":true,"pty":true}`)
+	id, _ := got["session_id"].(string)
+	if id == "" || got["pty_note"] != nil {
+		t.Fatalf("%v", got)
+	}
+	call := func(args string) map[string]any {
+		t.Helper()
+		return l.hermes(t, nil, "process", strings.ReplaceAll(args, "ID", id))
+	}
+	if got = call(`{"action":"submit","session_id":"ID","data":"typed"}`); got["status"] != "ok" {
+		t.Errorf("%v", got)
+	}
+	eventually(t, func() string {
+		if got = call(`{"action":"poll","session_id":"ID"}`); strings.Count(fmt.Sprint(got["screen"]), "typed") == 2 && got["status"] == "running" {
+			return ""
+		}
+		return fmt.Sprint(got)
+	})
+	if got = call(`{"action":"list"}`); !strings.Contains(fmt.Sprint(got["processes"]), id) {
+		t.Errorf("%v", got)
+	}
+	if got = call(`{"action":"kill","session_id":"ID"}`); got["status"] != "killed" {
+		t.Errorf("%v", got)
+	}
+	if got = call(`{"action":"poll","session_id":"ID"}`); got["status"] != "exited" || got["completion_reason"] != "killed" {
+		t.Errorf("%v", got)
+	}
+	got = l.hermes(t, nil, "terminal", `{"command":"echo one; read x; echo $x; exit 5","background":true,"keep_stdin":true}`)
+	id = got["session_id"].(string)
+	call(`{"action":"submit","session_id":"ID","data":"two"}`)
+	if got = call(`{"action":"wait","session_id":"ID"}`); got["exit_code"] != 5.0 || got["output"] != "one\ntwo\n" {
+		t.Errorf("%v", got)
+	}
+	got = l.hermes(t, []string{"TERMINAL_RESIDENT=off"}, "terminal", `{"command":"sleep 9","background":true}`)
+	if text := fmt.Sprint(got["error"]); !strings.Contains(text, "terminal.resident is off") {
+		t.Errorf("without hermes there: %v", got)
 	}
 }
