@@ -203,6 +203,65 @@ func TestSession_StateIsItsOwn(t *testing.T) {
 }
 
 // DEF-1, DEF-5: definitions are what was asked for, and the same bytes each time.
+// MGR-1, MGR-2: a session starts where it is told to, at once, and unknown keys and backends are named.
+func TestSession_OverridesItsEnvironment(t *testing.T) {
+	rt, dir := open(t, hermes.Options{})
+	elsewhere, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, other := rt.NewSession(hermes.SessionOptions{}), rt.NewSession(hermes.SessionOptions{})
+	pwd := func(s *hermes.Session, in string) string {
+		t.Helper()
+		r := s.Call(t.Context(), tool.Request{Name: "terminal", Arguments: json.RawMessage(`{"command":"pwd; echo $CARRIED; export CARRIED=yes; ` + in + `"}`)})
+		var out struct{ Output, Error string }
+		if err := json.Unmarshal([]byte(r.JSON), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out.Output + out.Error
+	}
+	pwd(s, "cd /")
+	for _, step := range []struct {
+		override map[string]string
+		want     string // of the output
+	}{
+		{map[string]string{"cwd": elsewhere}, elsewhere + "\nyes"},            // replaces the carried directory, and nothing else
+		{map[string]string{"cwd": elsewhere, "env_type": "local"}, elsewhere}, // a place of its own
+		{map[string]string{"env_type": "nowhere"}, "\"nowhere\" is not known"},
+		{nil, dir},
+	} {
+		if err := s.Override(step.override); err != nil {
+			t.Errorf("%v: %v", step.override, err)
+		}
+		if got := pwd(s, "true"); !strings.Contains(got, step.want) {
+			t.Errorf("%v: %q, want %q", step.override, got, step.want)
+		}
+	}
+	if got := pwd(other, "true"); got != dir {
+		t.Errorf("another session: %q", got)
+	}
+	if err := s.Override(map[string]string{"docker_imgae": "x"}); err == nil || !strings.Contains(err.Error(), "docker_imgae") {
+		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+// A session that leaves a container for this machine is judged by what it can reach now.
+func TestSession_OverriddenPlaceIsWhatIsJudged(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte("terminal:\n  backend: docker\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rt, _ := open(t, hermes.Options{Home: home})
+	s := rt.NewSession(hermes.SessionOptions{})
+	if err := s.Override(map[string]string{"env_type": "local"}); err != nil {
+		t.Fatal(err)
+	}
+	r := s.Call(t.Context(), tool.Request{Name: "terminal", Arguments: json.RawMessage(`{"command":"mkfs.ext4 /dev/nosuchdisk0"}`)})
+	if r.Status != tool.StatusDenied {
+		t.Errorf("%s: %s", r.Status, r.JSON)
+	}
+}
+
 func TestDefinitions_AsAskedAndStable(t *testing.T) {
 	rt, _ := open(t, hermes.Options{})
 	ctx := context.Background()

@@ -168,8 +168,8 @@ func (m *Manager) unfinished() error {
 	return errors.Join(errs...)
 }
 
-// lookup finds a backend, or says which there are.
-func lookup(name string) (environment.Backend, error) {
+// Lookup finds a backend, or says which there are.
+func Lookup(name string) (environment.Backend, error) {
 	if b, ok := environment.Lookup(name); ok {
 		return b, nil
 	}

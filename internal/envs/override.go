@@ -24,6 +24,11 @@ func (o Override) alone() bool {
 	return slices.ContainsFunc(apart, func(k string) bool { return o[k] != "" })
 }
 
+// moves reports whether a task with this override works elsewhere once it has the other one.
+func (o Override) moves(to Override) bool {
+	return slices.ContainsFunc(apart, func(k string) bool { return o[k] != to[k] })
+}
+
 func (o Override) check() error {
 	for _, k := range slices.Sorted(maps.Keys(o)) {
 		if k != KeyCwd && !slices.Contains(apart, k) {

@@ -109,7 +109,7 @@ func (m *Manager) open(ctx context.Context, p opening) (environment.Environment,
 	if t := p.override[KeyBackend]; t != "" {
 		name = t
 	}
-	b, err := lookup(name)
+	b, err := Lookup(name)
 	if err != nil {
 		return nil, err
 	}

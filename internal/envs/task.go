@@ -1,6 +1,7 @@
 package envs
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -46,6 +47,15 @@ func (m *Manager) Key(name string) string {
 	return key
 }
 
+// Backend is the one that a task works in.
+func (m *Manager) Backend(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.backend(m.task(name))
+}
+
+func (m *Manager) backend(t *task) string { return cmp.Or(t.override[KeyBackend], m.o.Backend) }
+
 // Override replaces what a task changes about its environment; nil takes it back. A cwd in it replaces the carried directory at
 // once; without one the directory stays.
 func (m *Manager) Override(name string, o Override) error {
@@ -55,7 +65,10 @@ func (m *Manager) Override(name string, o Override) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.task(name)
-	if t.override.alone() != o.alone() { // another place: neither directory nor workspace of the former one means anything there
+	if s := m.slots[name]; s != nil && s.env != nil && t.override.alone() && t.override.moves(o) {
+		m.retire(name, s)
+	}
+	if t.override.moves(o) { // another place: neither directory nor workspace of the former one means anything there
 		t.workspace = ""
 		t.state.SetDir("")
 	}
@@ -99,10 +112,7 @@ func (m *Manager) Forget(name string) {
 func (m *Manager) Dir(name string) string {
 	m.mu.Lock()
 	t := m.task(name)
-	backend, cwd, dir := m.o.Backend, t.override[KeyCwd], t.state.Dir()
-	if b := t.override[KeyBackend]; b != "" {
-		backend = b
-	}
+	backend, cwd, dir := m.backend(t), t.override[KeyCwd], t.state.Dir()
 	m.mu.Unlock()
 	if dir != "" {
 		return string(dir)

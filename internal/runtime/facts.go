@@ -24,7 +24,7 @@ func (r *Runtime) facts(o SessionOptions, workspace func() string) dispatch.Fact
 		}
 	}
 	f.HostHome = f.Home
-	traits, namespace := r.exposes()
+	traits, namespace := r.configured(r.places.Backend(o.Task))
 	if info, ok := r.places.Open()[f.Environment]; ok {
 		f.Home, traits, namespace = string(info.Home), info.Traits, info.Namespace
 	}
@@ -35,18 +35,25 @@ func (r *Runtime) facts(o SessionOptions, workspace func() string) dispatch.Fact
 	return f
 }
 
-// configured is what a place will expose by its configuration. What isn't known reaches the host.
-func (r *Runtime) configured() (environment.Traits, environment.Namespace) {
-	b, err := r.backend()
-	if err != nil {
-		return environment.Traits{HostLike: true}, ""
+// exposed is what a place will show of the host by its configuration.
+type exposed struct {
+	traits    environment.Traits
+	namespace environment.Namespace
+}
+
+// configured is what a place of a backend will expose by its configuration, which is read once. What isn't known reaches the host.
+func (r *Runtime) configured(name string) (environment.Traits, environment.Namespace) {
+	if known, ok := r.exposes.Load(name); ok {
+		e := known.(exposed)
+		return e.traits, e.namespace
 	}
-	if b.Traits == nil {
-		return environment.Traits{HostLike: true}, b.Namespace
+	e := exposed{traits: environment.Traits{HostLike: true}}
+	if b, ok := environment.Lookup(name); ok {
+		e.namespace = b.Namespace
+		if c, err := r.backendConfig(b); err == nil && b.Traits != nil {
+			e.traits = b.Traits(c)
+		}
 	}
-	c, err := r.backendConfig(b)
-	if err != nil {
-		return environment.Traits{HostLike: true}, b.Namespace
-	}
-	return b.Traits(c), b.Namespace
+	r.exposes.Store(name, e)
+	return e.traits, e.namespace
 }

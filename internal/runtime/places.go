@@ -87,7 +87,21 @@ func (r *Runtime) secretVariables() map[string]string {
 
 // TerminalUnavailable says why commands can't run where they are configured to, nil if they can.
 func (r *Runtime) TerminalUnavailable(ctx context.Context) error {
-	b, err := r.backend()
+	return r.unavailable(ctx, r.place.Backend)
+}
+
+// availability is TerminalUnavailable for one task, which may work elsewhere.
+type availability struct {
+	runtime *Runtime
+	task    string
+}
+
+func (a availability) TerminalUnavailable(ctx context.Context) error {
+	return a.runtime.unavailable(ctx, a.runtime.places.Backend(a.task))
+}
+
+func (r *Runtime) unavailable(ctx context.Context, backend string) error {
+	b, err := envs.Lookup(backend)
 	if err != nil {
 		return err
 	}
@@ -112,14 +126,4 @@ func (r *Runtime) lacking(b env.Backend) map[string]string {
 	return b.Lacking(cmp.Or(r.options.GOOS, goruntime.GOOS))
 }
 
-func (r *Runtime) backend() (env.Backend, error) {
-	name := r.place.Backend
-	if b, ok := env.Lookup(name); ok {
-		return b, nil
-	}
-	var known []string
-	for _, b := range env.Backends() {
-		known = append(known, b.Name)
-	}
-	return env.Backend{}, &env.Error{Kind: env.ErrConfig, Op: "terminal.backend", Err: fmt.Errorf("%q is not one of %v", name, known)}
-}
+func (r *Runtime) backend() (env.Backend, error) { return envs.Lookup(r.place.Backend) }

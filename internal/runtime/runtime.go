@@ -17,7 +17,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/channel"
-	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/atomicfile"
 	"github.com/hermes-runtime/hermes/internal/config"
@@ -69,8 +68,8 @@ type Runtime struct {
 	hooks    *hook.Set
 	gate     *approval.Gate
 	list     *permanentList
-	exposes  func() (environment.Traits, environment.Namespace) // what a place that isn't open yet will show of the host
-	place    envs.Config                                        // where commands run, as configured
+	exposes  sync.Map    // what a place that isn't open yet will show of the host: exposed by name of the backend
+	place    envs.Config // where commands run, as configured
 	places   *envs.Manager
 	door     *dispatch.Door
 	audit    *atomicfile.Rotating
@@ -139,7 +138,6 @@ func (r *Runtime) build() {
 	r.place = r.readPlace()
 	r.places = r.environments()
 	r.jobs = process.New(process.Options{Homes: r.jobHomes, Note: r.noteJobs, Redact: r.hide, Log: r.log})
-	r.exposes = sync.OnceValues(r.configured)
 	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools(), Checked: r.checked})
 	for _, t := range o.Embedded {
 		if err := r.registry.Register(registry.Embedder, t); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
+	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/event"
 	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/registry"
@@ -75,7 +76,7 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	s.inner = dispatch.Session{
 		ID: o.ID, Task: o.Task, Caller: o.Caller, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
 		Dir:      func() string { return r.places.Dir(o.Task) },
-		Services: &services{outer: r.services, held: append([]any{offer{s}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}}, o.Services...)},
+		Services: &services{outer: r.services, held: append([]any{offer{s}, availability{r, o.Task}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}}, o.Services...)},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
 		Facts:    func() dispatch.Facts { return r.facts(o, workspace) },
 	}
@@ -140,6 +141,13 @@ func (s *Session) Place(ctx context.Context) (environment.Place, error) { return
 
 // Interrupt ends the calls that are under way.
 func (s *Session) Interrupt(cause tool.Interruption) { s.calls.Interrupt(cause) }
+
+// Override changes where this session's commands run and files lie, by configuration key: cwd is where it starts; env_type,
+// docker_image, modal_image, singularity_image and daytona_image give it an environment of its own. It replaces what was said before;
+// nil takes it back, and the session shares the default environment again. What runs in a place that it leaves this way is ended.
+func (s *Session) Override(o map[string]string) error {
+	return s.runtime.places.Override(s.inner.Task, envs.Override(o))
+}
 
 // Close ends the session: its calls, its approvals, what its tasks carry.
 func (s *Session) Close(ctx context.Context) error { return s.end(ctx, tool.SessionEnd) }
