@@ -43,6 +43,7 @@ type Info struct {
 	Home      Path
 	Temp      Path
 	Shell     string // the shell that runs scripts, "" where commands can't run
+	MemoryMB  int    // of the machine; 0 = not known
 	Namespace Namespace
 	Traits    Traits
 	Lacking   map[string]string // ability → why it is missing
@@ -147,6 +148,16 @@ var (
 	ErrGone        = errors.New("environment gone")        // removed by someone else
 	ErrUnsupported = errors.New("not supported there")     // an ability declared missing
 )
+
+// Failed tells an error of a place that can't be used from an error of what was asked of it.
+func Failed(err error) bool {
+	for _, kind := range []error{ErrUnavailable, ErrNotStarted, ErrLost, ErrGone} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
 
 // Environer is the ability to tell the variables that a command with this state would see.
 type Environer interface {

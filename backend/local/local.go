@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/engine"
 	"github.com/hermes-runtime/hermes/internal/engine/files"
 	"github.com/hermes-runtime/hermes/internal/engine/search"
+	"github.com/hermes-runtime/hermes/internal/engine/staging"
 )
 
 // Config is the part of `terminal:` that is about this machine.
@@ -60,6 +61,7 @@ type place struct {
 	engine *engine.Engine
 	files  *files.FS
 	search *search.Searcher
+	area   *staging.Area
 	info   environment.Info
 	source func() source
 	config Config
@@ -75,6 +77,7 @@ type place struct {
 var (
 	_ environment.Environment = (*place)(nil)
 	_ environment.Environer   = (*place)(nil)
+	_ environment.Forwarder   = (*place)(nil)
 )
 
 func open(ctx context.Context, o environment.OpenOptions) (environment.Environment, error) {
@@ -142,7 +145,7 @@ func (p *place) describe(o environment.OpenOptions, home string, getenv func(str
 		home, _ = os.UserHomeDir() // "" leaves ~ as it is, which is reported where it is used
 	}
 	p.info = environment.Info{
-		Backend: "local", ID: o.Key, Home: environment.Path(home), Temp: environment.Path(temp), Shell: p.engine.Shell(),
+		Backend: "local", ID: o.Key, Home: environment.Path(home), Temp: environment.Path(temp), Shell: p.engine.Shell(), MemoryMB: engine.MemoryMB(),
 		Namespace: environment.NamespaceHost, Traits: environment.Traits{HostLike: true, Network: true},
 		Notes: append(p.engine.Describe(), notes(o.Passthrough)...),
 	}
@@ -160,6 +163,7 @@ func (p *place) describe(o environment.OpenOptions, home string, getenv func(str
 	if o.HermesHome != "" {
 		lockDir = filepath.Join(o.HermesHome, "run", "files")
 	}
+	p.area = staging.New(staging.Options{Runtime: getenv("XDG_RUNTIME_DIR"), Home: o.HermesHome, Log: o.Log})
 	p.files = files.New(files.Options{Home: home, Temp: temp, LockDir: lockDir})
 }
 
@@ -190,9 +194,18 @@ func (p *place) Environ(ctx context.Context, s *environment.State) (map[string]s
 	return p.base(ctx).Variables(s), nil
 }
 
+// Forward makes a directory with these files, and a socket in it.
+func (p *place) Forward(_ context.Context, files map[string][]byte) (environment.Forwarding, error) {
+	f, err := p.area.Forward(files)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
 // Close ends what runs, but for jobs that another process keeps.
 func (p *place) Close(ctx context.Context) error {
-	return errors.Join(p.keeping.close(ctx), p.engine.Close(ctx))
+	return errors.Join(p.keeping.close(ctx), p.engine.Close(ctx), p.area.Close())
 }
 
 // base is what every command gets. It is made anew each time: skills come and go.

@@ -37,6 +37,7 @@ const (
 	Variables  Ability = "variables"   // environment.Environer
 	Descriptor Ability = "descriptors" // Command.Extra
 	Sudo       Ability = "sudo"        // Command.SudoSecret
+	Forward    Ability = "forward"     // environment.Forwarder
 	Bash       Ability = "bash"        // exported functions, state under an EXIT trap of the script's own
 	Jobs       Ability = "jobs"        // environment.Starter and environment.Keeper
 	Terminals  Ability = "pty"         // jobs on a terminal
@@ -51,7 +52,7 @@ type part struct {
 // parts are the suite. What every environment must do comes first.
 var (
 	ends  = part{"ends", ending}
-	parts = []part{{"contract", contract}, {"commands", shells}, {"state", carrying}, ends, {"files", fileSystem}, {Search, searching}, {Jobs, working}}
+	parts = []part{{"contract", contract}, {"commands", shells}, {"state", carrying}, ends, {"files", fileSystem}, {Search, searching}, {Jobs, working}, {Forward, forwarding}}
 )
 
 // Run shows that what open returns is an environment. It takes some ten seconds and runs subtests side by side; open is called
@@ -148,6 +149,15 @@ func (s *suite) declared(t *testing.T) {
 func (s *suite) refused(t *testing.T, a Ability) {
 	c := environment.Command{Script: "true"}
 	switch a {
+	case Forward:
+		f, ok := s.env.(environment.Forwarder)
+		if !ok {
+			return
+		}
+		if _, err := f.Forward(context.Background(), nil); !errors.Is(err, environment.ErrUnsupported) {
+			t.Errorf("it is declared missing and gives %v, want ErrUnsupported", err)
+		}
+		return
 	case Descriptor:
 		c.Extra = []environment.Extra{{Name: "ENVTEST_FD", File: os.Stdin}}
 	case Sudo:

@@ -124,10 +124,11 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (c *Config) limits() environment.Limits {
+// limits are those of a script on a machine with so much memory; 0 = that isn't known.
+func (c *Config) limits(memoryMB int) environment.Limits {
 	l := environment.Limits{MemoryMB: c.Limits.MemoryMB, Processes: c.Limits.Processes, OpenFiles: c.Limits.OpenFiles, FileSizeMB: c.Limits.FileSizeMB}
 	if l.MemoryMB == 0 {
-		l.MemoryMB = machineMemoryMB() / 2
+		l.MemoryMB = memoryMB / 2
 	}
 	return l
 }

@@ -39,6 +39,8 @@ func (x *run) report(e end) *Report {
 		rep.Status = StatusInterrupted
 	case e.err != nil:
 		rep.Status, rep.Error = StatusError, oneLine(e.err.Error())
+	case x.proof.missing(e.res) != "":
+		rep.Status, rep.Error = StatusError, fmt.Sprintf("the script did not begin: %s, in the place %s", x.proof.missing(e.res), x.place.Info().Backend)
 	case e.res.Reason != environment.Exited || e.res.ExitCode != 0:
 		rep.Status, rep.Error = StatusError, x.reason(e.res, errs)
 	}

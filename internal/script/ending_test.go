@@ -507,14 +507,14 @@ func TestEnding_LinesAreToldAsTheyCome(t *testing.T) { // XL-8
 }
 
 // broken is a place that fails inside.
-type broken struct{ environment.Environment }
+type broken struct{ *scripttest.Env }
 
 func (broken) Run(context.Context, environment.Command) (environment.Result, error) { panic("broken") }
 
 func TestEnding_PanicIsAReportAndLeavesNothing(t *testing.T) { // XC-4
 	t.Parallel()
 	f := newFixture(t)
-	f.Environment = broken{f.Environment}
+	f.Environment = broken{f.Environment.(*scripttest.Env)} //nolint:forcetypeassert // the fixture's own
 	rep := f.run("print(1)")
 	if rep.Status != script.StatusError || !strings.Contains(rep.Error, "inside Hermes") {
 		t.Errorf("got %+v", rep)

@@ -2,7 +2,6 @@ package script
 
 import (
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -106,7 +105,7 @@ func (o ours) apply(vars map[string]string) []string {
 	}
 	set := map[string]string{
 		"HERMES_RPC_SOCKET": o.socket, tokenName: o.cookie, "HERMES_SESSION_ID": o.session, "TRACEPARENT": o.trace,
-		"PYTHONPATH": strings.Join(path, string(os.PathListSeparator)), "PYTHONDONTWRITEBYTECODE": "1",
+		"PYTHONPATH": strings.Join(path, ":"), "PYTHONDONTWRITEBYTECODE": "1",
 		"PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "TZ": o.timezone, "TMPDIR": o.temp,
 	}
 	for name, value := range set {

@@ -2,7 +2,7 @@ package script
 
 import (
 	"fmt"
-	"path/filepath"
+	"path"
 	"regexp"
 	"strings"
 
@@ -133,9 +133,9 @@ func hintModule(f failure) string {
 	p := f.x.python
 	top, _, _ := strings.Cut(m[1], ".")
 	text := fmt.Sprintf("The script runs in Python %s, %s (%s).", p.Version, p.Path, p.Why)
-	if venv := projectVenv(f.x.session, top); venv != "" && f.x.mode == ModeProject {
+	if venv := f.x.projectVenv(top); venv != "" && f.x.mode == ModeProject {
 		return text + fmt.Sprintf(" %s has %s: activate it in terminal first (source %s), or set %s.python.", venv, top,
-			filepath.Join(venv, "bin", "activate"), Section)
+			path.Join(venv, "bin", "activate"), Section)
 	}
 	if p.Root == "" {
 		return text + fmt.Sprintf(" It has no %s and nothing should be installed into it: make a virtual environment, activate it in terminal, install there.", top)
@@ -143,12 +143,14 @@ func hintModule(f failure) string {
 	return text + fmt.Sprintf(" To install: terminal(\"%s -m pip install %s\").", p.Path, top)
 }
 
-// projectVenv finds an environment in dir that holds the module. It is only named, never taken unasked (XM-7).
-func projectVenv(dir, module string) string {
-	root := filepath.Join(dir, ".venv")
-	for _, form := range []string{module, module + ".py"} {
-		if found, _ := filepath.Glob(filepath.Join(root, "lib", "python*", "site-packages", form)); len(found) > 0 {
-			return root
+// projectVenv finds an environment in the session's directory that holds the module. It is only named, never taken unasked (XM-7).
+func (x *run) projectVenv(module string) string {
+	root := path.Join(x.session, ".venv")
+	for _, e := range x.list(path.Join(root, "lib")) {
+		for _, form := range []string{module, module + ".py"} {
+			if strings.HasPrefix(e.Name, "python") && x.exists(path.Join(root, "lib", e.Name, "site-packages", form)) {
+				return root
+			}
 		}
 	}
 	return ""
@@ -238,7 +240,7 @@ func hintRelative(f failure) string {
 }
 
 func hintMemory(f failure) string {
-	l := f.x.cfg.limits()
+	l := f.x.limits()
 	switch {
 	case f.res.Reason == environment.LimitHit:
 		name, value, _ := strings.Cut(f.res.Limit, ":")

@@ -3,11 +3,14 @@ package script
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"path"
+	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 )
+
+// askTime bounds what is asked of a place after the end of a script, to explain that.
+const askTime = 5 * time.Second
 
 // findPlace opens the task's environment and finds the directory that the script starts in.
 func (x *run) findPlace(ctx context.Context) error {
@@ -15,71 +18,68 @@ func (x *run) findPlace(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open the place that the script runs in: %w", err)
 	}
-	x.place = place
-	if _, host := place.Info().HostPath("/"); !host {
-		return fmt.Errorf("the backend %s can't run scripts yet: %w; call the tools one by one, or use a backend on this machine",
-			place.Info().Backend, environment.ErrUnsupported)
+	x.place, x.far = place, place.Info().Namespace != environment.NamespaceHost
+	var forwards, tells bool
+	x.forwarder, forwards = place.Environment.(environment.Forwarder)
+	x.environer, tells = place.Environment.(environment.Environer)
+	if why := place.Info().Lacking["forward"]; why != "" || !forwards || !tells {
+		if why == "" {
+			why = "it forwards no sockets"
+		}
+		return fmt.Errorf("scripts can't run in the place %s: %w: %s; call the tools one by one", place.Info().Backend, environment.ErrUnsupported, why)
 	}
-	wanted := ""
+	wanted := environment.Path("")
 	if place.State != nil {
-		wanted = string(place.State.Dir())
+		wanted = place.State.Dir()
 	}
 	if wanted == "" {
-		wanted = x.call.Host.Dir()
+		wanted = environment.Path(x.call.Host.Dir())
 	}
 	if wanted == "" {
-		wanted = string(place.Info().Home)
+		wanted = place.Info().Home
 	}
-	x.session = nearestDir(wanted, string(place.Info().Home), string(place.Info().Temp))
-	if x.session != wanted {
+	dir, err := x.nearestDir(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if x.session = string(dir); dir != wanted {
 		x.warn(fmt.Sprintf("The session's directory %s is gone; %s is used.", wanted, x.session))
 	}
 	return nil
 }
 
-// nearestDir is dir, or the nearest of its ancestors that exists, or one of others.
-func nearestDir(dir string, others ...string) string {
-	for d := dir; filepath.IsAbs(d); d = filepath.Dir(d) {
-		if i, err := os.Stat(d); err == nil && i.IsDir() {
-			if d == "/" && d != dir {
-				break // everything is gone: home says more
-			}
-			return d
+// nearestDir is dir, or the nearest of its ancestors that exists, or home, or where temporary files are.
+func (x *run) nearestDir(ctx context.Context, dir environment.Path) (environment.Path, error) {
+	var tries []environment.Path
+	for d := string(dir); path.IsAbs(d) && d != "/"; d = path.Dir(d) {
+		tries = append(tries, environment.Path(d))
+	}
+	if dir != "/" { // everything is gone: home says more
+		tries = append(tries, x.place.Info().Home, x.place.Info().Temp)
+	}
+	for _, d := range tries {
+		i, err := x.place.Files().Stat(ctx, d)
+		if err == nil && i.Mode.IsDir() {
+			return d, nil
 		}
-		if d == filepath.Dir(d) {
-			break
+		if environment.Failed(err) {
+			return "", fmt.Errorf("look for the session's directory: %w", err)
 		}
 	}
-	for _, d := range others {
-		if i, err := os.Stat(d); d != "" && err == nil && i.IsDir() {
-			return d
-		}
-	}
-	return "/"
+	return "/", nil
 }
 
-// variables are the session's, as a command of its would see them.
-func (x *run) variables(ctx context.Context) (map[string]string, error) {
-	if e, ok := x.place.Environment.(environment.Environer); ok {
-		vars, err := e.Environ(ctx, x.place.State)
-		if err != nil {
-			return nil, fmt.Errorf("ask for the session's variables: %w", err)
-		}
-		return vars, nil
-	}
-	vars := map[string]string{}
-	for _, name := range listed {
-		if v := x.call.Host.Getenv(name); v != "" {
-			vars[name] = v
-		}
-	}
-	return vars, nil
+// site is the place as interpreters are looked for in it.
+type site struct{ environment.Environment }
+
+func (s site) Stat(ctx context.Context, p string) (environment.FileInfo, error) {
+	return s.Files().Stat(ctx, environment.Path(p))
 }
 
 func (x *run) findPython(ctx context.Context) error {
 	var err error
-	if x.vars, err = x.variables(ctx); err != nil {
-		return err
+	if x.vars, err = x.environer.Environ(ctx, x.place.State); err != nil {
+		return fmt.Errorf("ask for the session's variables: %w", err)
 	}
 	tell := func(text string) {
 		x.call.Host.Progress(0, 0, text)
@@ -87,11 +87,42 @@ func (x *run) findPython(ctx context.Context) error {
 			x.r.o.Tell(text)
 		}
 	}
-	resolver := x.r.o.Resolver.Through(x.place.Environment)
+	here := site{x.place.Environment}
+	resolver := x.r.o.Resolver.Through(here)
+	if x.far {
+		resolver = x.r.o.Resolver.Elsewhere(here, x.place.Info().Backend+" "+x.place.Info().ID, x.vars)
+	}
 	if x.mode == ModeStrict {
 		x.python, err = resolver.Own(ctx, tell)
 	} else {
 		x.python, err = resolver.Project(ctx, x.cfg.Python, x.vars, tell)
 	}
 	return err
+}
+
+// exists reports whether there is a file in the place. It is for explanations: what can't be found out isn't there.
+func (x *run) exists(p string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	_, err := x.place.Files().Stat(ctx, environment.Path(p))
+	return err == nil
+}
+
+// list names what is in a directory of the place, nothing where that can't be found out.
+func (x *run) list(dir string) []environment.DirEntry {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	entries, _ := x.place.Files().ReadDir(ctx, environment.Path(dir))
+	return entries
+}
+
+// follow gives what a path leads to over all links, "" where it leads nowhere.
+func (x *run) follow(p string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	real, err := x.place.Files().Resolve(ctx, p, "/")
+	if err != nil {
+		return ""
+	}
+	return string(real)
 }

@@ -2,10 +2,10 @@ package script
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"maps"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -15,7 +15,6 @@ import (
 	"github.com/hermes-runtime/hermes/internal/redact"
 	"github.com/hermes-runtime/hermes/internal/script/python"
 	"github.com/hermes-runtime/hermes/internal/script/rpc"
-	"github.com/hermes-runtime/hermes/internal/script/staging"
 	"github.com/hermes-runtime/hermes/internal/script/stub"
 	"github.com/hermes-runtime/hermes/internal/secret"
 	"github.com/hermes-runtime/hermes/tool"
@@ -35,17 +34,21 @@ type run struct {
 	code  string
 	began time.Time
 
-	mode     string
-	warnings []string
-	place    environment.Place
-	vars     map[string]string // of the session
-	python   python.Interpreter
-	dir      string // where the script starts
-	session  string // the session's directory
-	withheld []Withheld
-	reasons  map[string]string
+	mode      string
+	warnings  []string
+	place     environment.Place
+	far       bool // the place is not this machine
+	forwarder environment.Forwarder
+	environer environment.Environer
+	vars      map[string]string // of the session
+	python    python.Interpreter
+	dir       string // where the script starts
+	session   string // the session's directory
+	withheld  []Withheld
+	reasons   map[string]string
 
-	stage  *staging.Dir
+	socket environment.Forwarding
+	proof  *proof // of the way there and back; nil = there is none
 	token  string
 	known  *secret.Set // the runtime's secrets; nil = it tells none
 	server *rpc.Server
@@ -133,21 +136,25 @@ func (x *run) prepare(ctx context.Context) error {
 		}
 		x.reasons = offer.Offered(ctx, names)
 	}
-	var err error
-	if x.stage, err = x.r.area.Make(); err != nil {
-		return err
-	}
-	x.dir = x.session
-	if x.mode == ModeStrict {
-		x.dir = x.stage.Path
-	}
 	names := available(x.reasons)
 	if names == nil {
 		names = []string{}
 	}
-	module := stub.Source(stub.Options{Available: names, Reasons: x.reasons, MaxMessage: x.cfg.MaxMessage})
-	if err := errors.Join(x.stage.Write(scriptName, []byte(declareUTF8(x.code))), x.stage.Write(stubName, module)); err != nil {
-		return err
+	files := map[string][]byte{
+		scriptName: []byte(declareUTF8(x.code)),
+		stubName:   stub.Source(stub.Options{Available: names, Reasons: x.reasons, MaxMessage: x.cfg.MaxMessage}),
+	}
+	if x.far {
+		x.proof = newProof()
+		files[proofName] = x.proof.program()
+	}
+	var err error
+	if x.socket, err = x.forwarder.Forward(ctx, files); err != nil {
+		return fmt.Errorf("make a directory for the script: %w", err)
+	}
+	x.dir = x.session
+	if x.mode == ModeStrict {
+		x.dir = string(x.socket.Dir())
 	}
 	x.token = rpc.NewToken()
 	if x.known, _ = tool.Service[*secret.Set](x.call); x.known != nil { // so that nobody shows it, for as long as it is good for anything
@@ -173,7 +180,7 @@ func (x *run) sinks() error {
 		x.spill = f.Path()
 		return f, nil
 	}
-	o := streamOptions{limit: x.cfg.MaxStderr, head: 30, staging: x.stage.Path, token: x.token, redactor: red}
+	o := streamOptions{limit: x.cfg.MaxStderr, head: 30, staging: string(x.socket.Dir()), token: x.token, redactor: red}
 	if r, ok := tool.Service[Redaction](x.call); ok {
 		o.known = r.KnownOnly()
 	}
@@ -197,27 +204,14 @@ func (x *run) execute(outer context.Context) *Report {
 	ctx, cancel := context.WithCancelCause(outer)
 	defer cancel(nil)
 	x.gate = newGate(x.r, x.call, x.reasons, x.cfg.MaxToolCalls, x.code)
-	var err error
-	x.server, err = rpc.Listen(ctx, x.stage.Socket, x.gate.serve, rpc.Options{Parallel: x.cfg.MaxParallel, MaxMessage: x.cfg.MaxMessage, Token: x.token, Log: x.r.o.Log})
-	if err != nil {
-		return x.failed(outer, err)
-	}
-	inv, _ := tool.Service[*Invocation](x.call)
-	argv := []string{x.python.Path, "-u"}
-	if x.python.AtLeast(3, 11) {
-		argv = append(argv, "-P") // the staging directory is first by PYTHONPATH; it needn't stand there twice
-	}
-	argv = append(argv, filepath.Join(x.stage.Path, scriptName))
-	if inv != nil {
-		argv = append(argv, inv.Args...)
-	}
+	x.server = rpc.Serve(ctx, x.socket, x.proof.before(x.gate.serve), rpc.Options{Parallel: x.cfg.MaxParallel, MaxMessage: x.cfg.MaxMessage, Token: x.token, Log: x.r.o.Log})
 	x.clock = startDeadline(x.r.o.Clock, x.cfg.Timeout, x.cfg.MaxApprovalWait, func() {
 		cancel(errTimeUp)
 	})
 	if w, ok := tool.Service[Waiting](x.call); ok {
 		defer w.WatchWaiting(x.call.ID, x.clock.wait)()
 	}
-	res, err := x.child(ctx, argv, x.environ(ctx))
+	res, err := x.child(ctx, x.argv(), x.environ(ctx))
 	cause := context.Cause(ctx)
 	stood := x.clock.end()
 	x.server.Close()
@@ -231,14 +225,34 @@ func (x *run) execute(outer context.Context) *Report {
 	return rep
 }
 
+// argv is how the script is started. Nothing of it or of what it is given stands there but the words of a person's command line.
+func (x *run) argv() []string {
+	argv := []string{x.python.Path, "-u"}
+	if x.python.AtLeast(3, 11) {
+		argv = append(argv, "-P") // the staging directory is first by PYTHONPATH; it needn't stand there twice
+	}
+	argv = append(argv, path.Join(string(x.socket.Dir()), scriptName))
+	if inv, _ := tool.Service[*Invocation](x.call); inv != nil {
+		argv = append(argv, inv.Args...)
+	}
+	if x.proof == nil {
+		return argv
+	}
+	return append([]string{x.python.Path, "-I", "-S", path.Join(string(x.socket.Dir()), proofName)}, argv...)
+}
+
 // child runs the interpreter, with a sign of life beside it.
 func (x *run) child(ctx context.Context, argv, environ []string) (environment.Result, error) {
 	x.watch.start()
 	defer x.watch.stop()
+	out, errs, done := x.proof.strip(x.stdout, x.stderr)
+	defer done()
 	return x.place.Run(ctx, environment.Command{
-		Argv: argv, Environ: environ, Dir: x.dir, Output: x.stdout, Stderr: x.stderr, Grace: x.cfg.KillGrace, EndLeft: true, Limits: x.cfg.limits(),
+		Argv: argv, Environ: environ, Dir: x.dir, Output: out, Stderr: errs, Grace: x.cfg.KillGrace, EndLeft: true, Limits: x.limits(),
 	})
 }
+
+func (x *run) limits() environment.Limits { return x.cfg.limits(x.place.Info().MemoryMB) }
 
 func (x *run) environ(ctx context.Context) []string {
 	var granted []string
@@ -255,7 +269,7 @@ func (x *run) environ(ctx context.Context) []string {
 		x.r.o.Log.Debug("variables withheld from a script", "names", names, "setting", PassSetting)
 	}
 	o := ours{
-		socket: x.stage.Socket, cookie: x.token, session: x.call.Session, temp: x.stage.Temp, staging: x.stage.Path,
+		socket: string(x.socket.Socket()), cookie: x.token, session: x.call.Session, temp: string(x.socket.Temp()), staging: string(x.socket.Dir()),
 		timezone: x.vars[timezoneName], trace: x.vars["TRACEPARENT"],
 	}
 	if o.timezone == "" {
@@ -266,6 +280,9 @@ func (x *run) environ(ctx context.Context) []string {
 	}
 	if x.mode == ModeProject {
 		o.dir = x.session
+	} else if x.far { // the interpreter there is anybody's, and has what its users gave it
+		maps.DeleteFunc(kept, func(name, _ string) bool { return strings.HasPrefix(name, "PYTHON") })
+		kept["PYTHONNOUSERSITE"] = "1"
 	}
 	return o.apply(kept)
 }
@@ -281,11 +298,11 @@ func (x *run) clean() {
 	if x.known != nil {
 		x.known.Remove(tokenName, x.token)
 	}
-	if x.stage != nil {
-		if err := x.stage.Remove(); err != nil {
-			x.r.o.Log.Warn("a script's directory stays", "error", err)
+	if x.socket != nil {
+		if err := x.socket.Close(); err != nil {
+			x.r.o.Log.Warn("a script's directory may stay", "place", x.place.Info().ID, "error", err)
 		}
-		x.stage = nil
+		x.socket = nil
 	}
 }
 

@@ -5,6 +5,7 @@ package script_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,7 +52,7 @@ func newFixture(t testing.TB) *fixture {
 	})
 	f.Services = []any{f.config, f.runner}
 	t.Cleanup(func() {
-		if err := f.runner.Close(); err != nil {
+		if err := errors.Join(f.runner.Close(), f.Environment.Close(context.Background())); err != nil {
 			t.Error(err)
 		}
 	})

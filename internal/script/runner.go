@@ -14,10 +14,9 @@ import (
 	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/script/python"
-	"github.com/hermes-runtime/hermes/internal/script/staging"
 )
 
-// Options says what a Runner works with. The zero value keeps its directories under the system's temp directory.
+// Options says what a Runner works with. The zero value keeps Hermes's own interpreter under the system's temp directory.
 type Options struct {
 	Home     string // HERMES_HOME
 	Getenv   func(string) string
@@ -31,7 +30,6 @@ type Options struct {
 // Runner runs scripts. It is safe for concurrent use; nothing is opened before the first run.
 type Runner struct {
 	o       Options
-	area    *staging.Area
 	queue   queue
 	repeats repeats
 
@@ -66,7 +64,6 @@ func New(o Options) *Runner {
 	}
 	return &Runner{
 		o:       o,
-		area:    staging.New(staging.Options{Runtime: o.Getenv("XDG_RUNTIME_DIR"), Home: o.Home}),
 		origins: map[string]Origin{},
 	}
 }
@@ -94,13 +91,13 @@ func (r *Runner) Check(ctx context.Context) error {
 // Resolver returns the interpreters, for doctor.
 func (r *Runner) Resolver() *python.Resolver { return r.o.Resolver }
 
-// Close waits for the runs, which end with their contexts, and removes the Runner's directory.
+// Close waits for the runs, which end with their contexts.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	r.runs.Wait()
-	return r.area.Close()
+	return nil
 }
 
 // begin notes a run, unless the Runner is closed.

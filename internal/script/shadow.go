@@ -2,8 +2,7 @@ package script
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
@@ -25,15 +24,15 @@ func hintShadow(f failure) string {
 		names = append(names, m[1]+m[2])
 	}
 	for line := range strings.Lines(f.stderr) { // what failed while it was imported
-		path, ok := strings.CutPrefix(strings.TrimSpace(line), `File "`+f.x.session+string(filepath.Separator))
-		if name, rest, found := strings.Cut(path, `.py", line `); ok && found && strings.Contains(rest, "in <module>") {
+		file, ok := strings.CutPrefix(strings.TrimSpace(line), `File "`+f.x.session+"/")
+		if name, rest, found := strings.Cut(file, `.py", line `); ok && found && strings.Contains(rest, "in <module>") {
 			names = append(names, name)
 		}
 	}
 	for _, name := range names {
-		if path := f.x.shadows(name); path != "" {
+		if file := f.x.shadows(name); file != "" {
 			return fmt.Sprintf("%s hides the standard library's module %s from the script, as it would from any Python program started there. "+
-				"Rename it, cd elsewhere in terminal first, or run the script with %s.mode strict.", path, name, Section)
+				"Rename it, cd elsewhere in terminal first, or run the script with %s.mode strict.", file, name, Section)
 		}
 	}
 	return ""
@@ -41,20 +40,19 @@ func hintShadow(f failure) string {
 
 // shadows gives the file of the session's directory that hides a standard module, "" if none does.
 func (x *run) shadows(name string) string {
-	real, err := filepath.EvalSymlinks(x.python.Path)
+	real := x.follow(x.python.Path)
 	parts := strings.SplitN(x.python.Version, ".", 3)
-	if err != nil || len(parts) < 2 {
+	if real == "" || len(parts) < 2 {
 		return ""
 	}
-	standard := filepath.Join(filepath.Dir(filepath.Dir(real)), "lib", "python"+parts[0]+"."+parts[1])
-	for _, form := range []string{name + ".py", filepath.Join(name, "__init__.py")} {
-		if _, err := os.Stat(filepath.Join(standard, form)); err != nil {
+	standard := path.Join(path.Dir(path.Dir(real)), "lib", "python"+parts[0]+"."+parts[1])
+	for _, form := range []string{name + ".py", path.Join(name, "__init__.py")} {
+		if !x.exists(path.Join(standard, form)) {
 			continue
 		}
 		for _, own := range []string{name, name + ".py"} {
-			path := filepath.Join(x.session, own)
-			if _, err := os.Stat(path); err == nil {
-				return path
+			if file := path.Join(x.session, own); x.exists(file) {
+				return file
 			}
 		}
 	}

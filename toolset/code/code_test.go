@@ -153,6 +153,7 @@ func TestRun_ThroughTheTool(t *testing.T) { // XC-2
 	r := script.New(script.Options{Home: t.TempDir(), Resolver: python.New(python.Options{})})
 	defer r.Close() //nolint:errcheck // the directory is the test's
 	h := scripttest.New(t.TempDir(), t.TempDir())
+	defer h.Environment.Close(context.Background()) //nolint:errcheck // the directory is the test's
 	h.Services = []any{r, script.DefaultConfig()}
 	x := newExecuteCode()
 	if err := x.Spec().Check.Run(context.Background(), h); err != nil {

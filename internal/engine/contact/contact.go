@@ -54,7 +54,7 @@ type keeper struct {
 	recreated atomic.Bool                   // to be said with the next command
 }
 
-// telling is a place that tells the variables of its commands; full can search too.
+// telling is a place that tells the variables of its commands and forwards sockets; full can search too.
 type (
 	telling struct{ *keeper }
 	full    struct{ telling }
@@ -63,6 +63,7 @@ type (
 var (
 	_ environment.Environment = (*keeper)(nil)
 	_ environment.Environer   = telling{}
+	_ environment.Forwarder   = telling{}
 	_ environment.Searcher    = full{}
 )
 
@@ -250,6 +251,17 @@ func (t telling) Environ(ctx context.Context, s *environment.State) (map[string]
 		maps.Copy(vars, t.variables(s))
 	}
 	return vars, err
+}
+
+// Forward makes a socket there whose connections end here, for as long as this contact holds.
+func (t telling) Forward(ctx context.Context, files map[string][]byte) (environment.Forwarding, error) {
+	return with(ctx, t.keeper, func(l Link) (environment.Forwarding, error) {
+		f, ok := l.(environment.Forwarder)
+		if !ok {
+			return nil, &environment.Error{Kind: environment.ErrUnsupported, Op: "forward a socket of " + t.o.What}
+		}
+		return f.Forward(ctx, files)
+	})
 }
 
 // Search searches a tree where it lies.

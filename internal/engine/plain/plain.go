@@ -100,7 +100,7 @@ func (p *Place) lacking(o Options) map[string]string {
 	}
 	l := map[string]string{
 		"search": why, "descriptors": "descriptors can't be handed to a process elsewhere", "sudo": why,
-		"jobs": why, "pty": why,
+		"jobs": why, "pty": why, "forward": why,
 	}
 	if !p.bash {
 		l["bash"] = "scripts run in " + p.info.Shell + ", which exports no functions and keeps no state when a script sets an EXIT trap or has a syntax error"

@@ -32,6 +32,8 @@ type Place struct {
 	info  environment.Info
 	about about
 	grace time.Duration
+
+	forwards forwards
 }
 
 var (
@@ -47,17 +49,17 @@ func Connect(ctx context.Context, rw io.ReadWriteCloser, base environment.Info, 
 	if err != nil {
 		return nil, fmt.Errorf("encode the settings: %w", err)
 	}
-	conn, err := wire.New(ctx, rw, wire.Options{Hello: wire.Hello{Build: o.Build, Body: body}, Client: true, Text: o.Text})
+	p := &Place{info: base, grace: o.Settings.Grace}
+	p.conn, err = wire.New(ctx, rw, wire.Options{Hello: wire.Hello{Build: o.Build, Body: body}, Client: true, Text: o.Text, Accept: p.forwards.arrived})
 	if err != nil {
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "greet the engine there", Err: err}
 	}
-	p := &Place{conn: conn, info: base, grace: o.Settings.Grace}
-	if err := json.Unmarshal(conn.Peer().Body, &p.about); err != nil {
-		_ = conn.Close()
+	if err := json.Unmarshal(p.conn.Peer().Body, &p.about); err != nil {
+		_ = p.conn.Close()
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "read what the engine there says of itself", Err: err}
 	}
 	a := p.about
-	p.info.Home, p.info.Temp, p.info.Shell = a.Home, a.Temp, a.Shell
+	p.info.Home, p.info.Temp, p.info.Shell, p.info.MemoryMB = a.Home, a.Temp, a.Shell, a.Memory
 	if h := o.Settings.Home; h != "" {
 		p.info.Home = environment.Path(h)
 	}

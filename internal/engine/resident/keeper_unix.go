@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/atomicfile"
 	"github.com/hermes-runtime/hermes/internal/engine"
 	"github.com/hermes-runtime/hermes/internal/engine/jobs"
+	"github.com/hermes-runtime/hermes/internal/engine/peer"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/wire"
 )
 
@@ -157,8 +158,8 @@ func (k *keeperServer) accept(ctx context.Context, l *net.UnixListener) error {
 			}
 			return fmt.Errorf("accept a client: %w", err)
 		}
-		if uid, err := peer(c); err != nil || uid != os.Getuid() {
-			k.o.Log.Warn("a client of another user was turned away", "uid", uid, "error", err)
+		if err := peer.SameUser(c); err != nil {
+			k.o.Log.Warn("a client was turned away", "error", err)
 			_ = c.Close()
 			continue
 		}

@@ -26,6 +26,9 @@ const (
 	opFile    = "file"
 	opSearch  = "search"
 	opEnviron = "environ"
+	opForward = "forward"
+
+	opForwarded = "forwarded " // from there, with the number of a forward behind it: a connection to its socket
 )
 
 // about is what a side says of itself in its hello, beyond the version.
@@ -36,6 +39,7 @@ type about struct {
 	Home    environment.Path  `json:"home"`
 	Temp    environment.Path  `json:"temp"`
 	Shell   string            `json:"shell"`
+	Memory  int               `json:"memory_mb,omitempty"`
 	Lacking map[string]string `json:"lacking,omitempty"`
 	Notes   []string          `json:"notes,omitempty"`
 }
@@ -209,6 +213,20 @@ type searchAnswer struct {
 	Judge   *judgement           `json:"judge,omitempty"`
 	Matches *environment.Matches `json:"matches,omitempty"`
 	Error   *failure             `json:"error,omitempty"`
+}
+
+// forwardRequest asks for a socket. It is closed when the client has nothing more to say.
+type forwardRequest struct {
+	ID    uint64            `json:"id"`
+	Files map[string][]byte `json:"files,omitempty"`
+}
+
+// forwardAnswer tells where it is, and after its end how that went.
+type forwardAnswer struct {
+	Dir    environment.Path `json:"dir,omitempty"`
+	Temp   environment.Path `json:"temp,omitempty"`
+	Socket environment.Path `json:"socket,omitempty"`
+	Error  *failure         `json:"error,omitempty"`
 }
 
 // talk reads and writes the messages of a stream.

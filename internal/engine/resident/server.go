@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/engine/files"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/wire"
 	"github.com/hermes-runtime/hermes/internal/engine/search"
+	"github.com/hermes-runtime/hermes/internal/engine/staging"
 )
 
 // closeTime bounds the end of what runs when the other side is gone.
@@ -52,6 +54,8 @@ type server struct {
 	engine *engine.Engine
 	files  *files.FS
 	search *search.Searcher
+	area   *staging.Area
+	conn   *wire.Conn
 	want   Settings
 	base   engine.Base
 
@@ -76,7 +80,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, o ServeOptions) error {
 	probe := engine.New(engine.Options{})
 	self, err := json.Marshal(about{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Getuid(), Home: environment.Path(s.base.Home), Temp: environment.Path(s.base.Temp),
-		Shell: probe.Shell(), Lacking: probe.Lacking(), Notes: probe.Describe(),
+		Shell: probe.Shell(), Memory: engine.MemoryMB(), Lacking: probe.Lacking(), Notes: probe.Describe(),
 	})
 	if err != nil {
 		return fmt.Errorf("describe this machine: %w", err)
@@ -93,6 +97,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, o ServeOptions) error {
 		_ = conn.Close()
 		return err
 	}
+	s.conn = conn
 	close(ready)
 	select {
 	case <-conn.Done():
@@ -102,6 +107,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, o ServeOptions) error {
 	defer cancel()
 	err = errors.Join(s.engine.Close(end), s.endJobs(end))
 	_ = conn.Close()
+	err = errors.Join(err, s.area.Close())
 	if cause := conn.Err(); !errors.Is(cause, io.EOF) && !errors.Is(cause, wire.ErrClosed) {
 		err = errors.Join(cause, err)
 	}
@@ -123,6 +129,9 @@ func (s *server) settle(body json.RawMessage) error {
 	}
 	s.base.Environ = with(s.base.Environ, s.want.Environ)
 	s.engine = engine.New(engine.Options{Grace: s.want.Grace, Limits: s.want.Limits, Subreaper: true, Guard: s.o.Guard, Log: s.o.Log})
+	s.area = staging.New(staging.Options{
+		Runtime: variable(s.base.Environ, "XDG_RUNTIME_DIR"), Home: filepath.Join(s.base.Home, ".cache", "hermes"), Temp: s.base.Temp, Log: s.o.Log,
+	})
 	s.files = files.New(files.Options{Home: s.base.Home, Temp: s.base.Temp})
 	return nil
 }
@@ -131,7 +140,7 @@ func (s *server) settle(body json.RawMessage) error {
 func (s *server) accept(st *wire.Stream) {
 	defer func() { _ = st.Finish() }()
 	serve, ok := map[string]func(*wire.Stream, *talk) error{
-		opRun: s.run, opFile: s.file, opSearch: s.find, opEnviron: s.environ, opJob: s.job,
+		opRun: s.run, opFile: s.file, opSearch: s.find, opEnviron: s.environ, opJob: s.job, opForward: s.forward,
 	}[string(st.Head())]
 	if !ok {
 		st.Reset(fmt.Sprintf("the operation %.50q is not known", st.Head()))

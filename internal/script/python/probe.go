@@ -24,34 +24,50 @@ type facts struct {
 // question is Python of every version, so that an old one can say how old it is.
 const question = `import sys; sys.stdout.write("python %d %d %d\n%s\n" % (sys.version_info[0], sys.version_info[1], sys.version_info[2], sys.executable))`
 
-// Starter runs a program and ends with it everything that it started, wherever that went. An environment.Environment is one.
-type Starter interface {
+// Site is a machine that interpreters stand on. Run runs a program and ends with it everything that it started, wherever that went;
+// Stat follows links.
+type Site interface {
 	Run(ctx context.Context, c environment.Command) (environment.Result, error)
+	Stat(ctx context.Context, path string) (environment.FileInfo, error)
 }
 
 // probe starts the candidate and asks who it is. What it answers with is run later: a version manager's wrapper answers with the
 // interpreter behind it, a virtual environment's link with itself.
-func probe(ctx context.Context, s Starter, path string, wait time.Duration) (facts, error) {
+func (r *Resolver) probe(ctx context.Context, path string) (facts, error) {
 	var out bytes.Buffer
-	res, err := s.Run(ctx, environment.Command{
-		Argv:    []string{path, "-E", "-s", "-S", "-c", question},
-		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"},
-		Dir:     "/", Output: &limited{buf: &out, left: 64 << 10}, Stderr: io.Discard,
-		Timeout: wait, Grace: 100 * time.Millisecond, EndLeft: true,
+	res, err := r.site.Run(ctx, environment.Command{
+		Argv: []string{path, "-E", "-s", "-S", "-c", question}, Environ: r.environ,
+		Dir: "/", Output: &limited{buf: &out, left: 64 << 10}, Stderr: io.Discard,
+		Timeout: r.wait, Grace: 100 * time.Millisecond, EndLeft: true,
 	})
 	switch {
 	case err != nil:
 		return facts{}, fmt.Errorf("ask %s for its version: %w", path, err)
 	case res.Reason == environment.TimedOut:
-		return facts{}, fmt.Errorf("ask %s for its version: no answer in %s", path, wait)
+		return facts{}, fmt.Errorf("ask %s for its version: no answer in %s", path, r.wait)
 	case res.Reason != environment.Exited || res.ExitCode != 0:
 		return facts{}, fmt.Errorf("ask %s for its version: it ended with code %d", path, res.ExitCode)
 	}
-	return parseFacts(path, out.String())
+	f, err := parseFacts(path, out.String())
+	if err != nil {
+		return f, err
+	}
+	if i, err := r.site.Stat(ctx, f.executable); err != nil || !i.Mode.IsRegular() {
+		f.executable = path // it doesn't know itself: the name that worked will do
+	}
+	return f, nil
 }
 
-// direct starts candidates where no environment is at hand. It ends the candidate's process group with it.
+// direct is this machine where no environment is at hand. It ends a candidate's process group with it.
 type direct struct{}
+
+func (direct) Stat(_ context.Context, path string) (environment.FileInfo, error) {
+	i, err := os.Stat(path)
+	if err != nil {
+		return environment.FileInfo{}, err
+	}
+	return environment.FileInfo{Size: i.Size(), Mode: i.Mode(), ModTime: i.ModTime(), Inode: inode(i)}, nil
+}
 
 func (direct) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
@@ -87,9 +103,6 @@ func parseFacts(path, out string) (facts, error) {
 	f := facts{version: strings.Join(parts[1:], "."), executable: strings.TrimSuffix(rest, "\n")}
 	if major < 3 || major == 3 && minor < oldestMinor {
 		return facts{}, fmt.Errorf("%s is Python %s, older than %s", path, f.version, Oldest)
-	}
-	if i, err := os.Stat(f.executable); err != nil || !i.Mode().IsRegular() {
-		f.executable = path // it doesn't know itself: the name that worked will do
 	}
 	return f, nil
 }

@@ -3,6 +3,7 @@
 package python
 
 import (
+	"io/fs"
 	"os/exec"
 	"syscall"
 )
@@ -11,4 +12,13 @@ import (
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// inode tells a file from another that was put in its place.
+func inode(i fs.FileInfo) uint64 {
+	st, ok := i.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(st.Ino)
 }

@@ -1,5 +1,10 @@
 package python
 
-import "os/exec"
+import (
+	"io/fs"
+	"os/exec"
+)
 
 func ownGroup(*exec.Cmd) {}
+
+func inode(fs.FileInfo) uint64 { return 0 }

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
 )
 
 // Oldest is the oldest version that scripts run in.
@@ -61,9 +63,11 @@ type Own interface {
 
 // Resolver finds interpreters and remembers what it learned of them. It is safe for concurrent use.
 type Resolver struct {
-	o     Options
-	wait  time.Duration // for a candidate's answer
-	start Starter
+	o       Options
+	wait    time.Duration // for a candidate's answer
+	site    Site
+	place   string   // the site in messages and in what is remembered; "" = this machine
+	environ []string // of candidates that are asked
 	*memory
 }
 
@@ -73,14 +77,18 @@ type memory struct {
 	known map[identity]answer
 }
 
+// maxKnown bounds what is remembered; beyond it everything is asked again.
+const maxKnown = 1024
+
 // identity changes when the candidate may have become another one.
 type identity struct {
-	path       string
-	size       int64
-	mtime      int64
-	venvSize   int64
-	venvMtime  int64
-	linkTarget string
+	place     string
+	path      string
+	size      int64
+	mtime     int64
+	inode     uint64 // of what links lead to
+	venvSize  int64
+	venvMtime int64
 }
 
 type answer struct {
@@ -97,25 +105,45 @@ func New(o Options) *Resolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Resolver{o: o, wait: probeTime, start: direct{}, memory: &memory{known: map[identity]answer{}}}
+	return &Resolver{o: o, wait: probeTime, site: direct{}, environ: asked(os.Getenv("PATH"), os.Getenv("HOME")), memory: &memory{known: map[identity]answer{}}}
 }
 
-// Through returns a Resolver with the same memory that starts candidates by s: a place where commands run ends all that they start,
-// also what left their process group.
-func (r *Resolver) Through(s Starter) *Resolver {
-	return &Resolver{o: r.o, wait: r.wait, start: s, memory: r.memory}
+// asked are the variables of a candidate that is asked who it is.
+func asked(path, home string) []string {
+	return []string{"PATH=" + path, "HOME=" + home, "LC_ALL=C.UTF-8"}
+}
+
+// Through returns a Resolver with the same memory that asks candidates by s, which is this machine: a place where commands run ends all
+// that they start, also what left their process group.
+func (r *Resolver) Through(s Site) *Resolver {
+	c := *r
+	c.site = s
+	return &c
+}
+
+// Elsewhere returns a Resolver with the same memory for another machine, where Hermes's own interpreter isn't: vars are the session's
+// there, place is its name.
+func (r *Resolver) Elsewhere(s Site, place string, vars map[string]string) *Resolver {
+	c := *r
+	c.site, c.place, c.environ = s, place, asked(vars["PATH"], vars["HOME"])
+	c.o.Embedded, c.o.Path = nil, vars["PATH"]
+	return &c
 }
 
 // Project finds the interpreter of project mode: the configured one, that of VIRTUAL_ENV, of CONDA_PREFIX, else Hermes's own.
 // vars are the variables of the session.
 func (r *Resolver) Project(ctx context.Context, configured string, vars map[string]string, progress func(string)) (Interpreter, error) {
 	var passed []string
+	var failed error
 	try := func(why, root string, paths ...string) (Interpreter, bool) {
 		var last error
 		for _, p := range paths {
 			f, err := r.ask(ctx, p)
 			if err == nil {
 				return Interpreter{Path: f.executable, Version: f.version, Root: root, Why: why, Passed: passed}, true
+			}
+			if environment.Failed(err) {
+				failed = err
 			}
 			if last == nil || !errors.Is(err, fs.ErrNotExist) {
 				last = err
@@ -131,14 +159,17 @@ func (r *Resolver) Project(ctx context.Context, configured string, vars map[stri
 	}
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		if root := vars[name]; root != "" {
-			if i, ok := try(name, root, filepath.Join(root, "bin", "python"), filepath.Join(root, "bin", "python3")); ok {
+			if i, ok := try(name, root, path.Join(root, "bin", "python"), path.Join(root, "bin", "python3")); ok {
 				return i, nil
 			}
 		}
 	}
+	if failed != nil {
+		return Interpreter{}, failed
+	}
 	own, err := r.Own(ctx, progress)
-	if err != nil && vars["PATH"] != "" {
-		if i, ok := r.search(ctx, vars["PATH"], "python on the session's PATH", nil); ok {
+	if errors.Is(err, ErrNone) && vars["PATH"] != "" {
+		if i, serr := r.search(ctx, vars["PATH"], "python on the session's PATH", nil); serr == nil {
 			own, err = i, nil
 		}
 	}
@@ -159,8 +190,9 @@ func (r *Resolver) Own(ctx context.Context, progress func(string)) (Interpreter,
 		}
 		passed = append(passed, fmt.Sprintf("Hermes's own: %v", err))
 	}
-	if i, ok := r.search(ctx, r.o.Path, "python on PATH", passed); ok {
-		return i, nil
+	i, err := r.search(ctx, r.o.Path, "python on PATH", passed)
+	if err == nil || !errors.Is(err, ErrNone) {
+		return i, err
 	}
 	if err := ctx.Err(); err != nil {
 		return Interpreter{}, fmt.Errorf("find a Python interpreter: %w", context.Cause(ctx))
@@ -169,28 +201,36 @@ func (r *Resolver) Own(ctx context.Context, progress func(string)) (Interpreter,
 	if len(passed) > 0 {
 		why = " (" + strings.Join(passed, "; ") + ")"
 	}
+	if r.place != "" {
+		return Interpreter{}, fmt.Errorf("%w in %s: none on its PATH is %s or newer%s; install one there, for example with its system's package python3",
+			ErrNone, r.place, Oldest, why)
+	}
 	return Interpreter{}, fmt.Errorf("%w: none on PATH is %s or newer%s; install one, for example with your system's package python3",
 		ErrNone, Oldest, why)
 }
 
-// search asks every python3, then every python, of a search path.
-func (r *Resolver) search(ctx context.Context, path, why string, passed []string) (Interpreter, bool) {
+// search asks every python3, then every python, of a search path. The error is ErrNone where none works.
+func (r *Resolver) search(ctx context.Context, dirs, why string, passed []string) (Interpreter, error) {
 	for _, name := range []string{"python3", "python"} {
-		for _, dir := range filepath.SplitList(path) {
-			if !filepath.IsAbs(dir) || ctx.Err() != nil { // a relative entry would mean another file in each directory
+		for dir := range strings.SplitSeq(dirs, ":") {
+			if !path.IsAbs(dir) || ctx.Err() != nil { // a relative entry would mean another file in each directory
 				continue
 			}
-			if f, err := r.ask(ctx, filepath.Join(dir, name)); err == nil {
-				return Interpreter{Path: f.executable, Version: f.version, Why: why, Passed: passed}, true
+			f, err := r.ask(ctx, path.Join(dir, name))
+			if err == nil {
+				return Interpreter{Path: f.executable, Version: f.version, Why: why, Passed: passed}, nil
+			}
+			if environment.Failed(err) {
+				return Interpreter{}, err
 			}
 		}
 	}
-	return Interpreter{}, false
+	return Interpreter{}, ErrNone
 }
 
-// ask returns what the interpreter at path says of itself, from memory where nothing has changed.
-func (r *Resolver) ask(ctx context.Context, path string) (facts, error) {
-	id, err := identify(path)
+// ask returns what the interpreter at p says of itself, from memory where nothing has changed.
+func (r *Resolver) ask(ctx context.Context, p string) (facts, error) {
+	id, err := r.identify(ctx, p)
 	if err != nil {
 		return facts{}, err
 	}
@@ -201,28 +241,30 @@ func (r *Resolver) ask(ctx context.Context, path string) (facts, error) {
 	if ok && (a.err == nil || now.Sub(a.at) < failureTTL) {
 		return a.found, a.err
 	}
-	f, err := probe(ctx, r.start, path, r.wait)
-	if ctx.Err() != nil {
+	f, err := r.probe(ctx, p)
+	if ctx.Err() != nil || environment.Failed(err) {
 		return f, err // says nothing about the interpreter
 	}
 	r.mu.Lock()
+	if len(r.known) >= maxKnown {
+		clear(r.known)
+	}
 	r.known[id] = answer{found: f, err: err, at: now}
 	r.mu.Unlock()
 	return f, err
 }
 
-func identify(path string) (identity, error) {
-	i, err := os.Stat(path)
+func (r *Resolver) identify(ctx context.Context, p string) (identity, error) {
+	i, err := r.site.Stat(ctx, p)
 	if err != nil {
 		return identity{}, fmt.Errorf("look for an interpreter: %w", err)
 	}
-	if !i.Mode().IsRegular() || i.Mode().Perm()&0o111 == 0 {
-		return identity{}, fmt.Errorf("look for an interpreter: %s is not an executable file", path)
+	if !i.Mode.IsRegular() || i.Mode.Perm()&0o111 == 0 {
+		return identity{}, fmt.Errorf("look for an interpreter: %s is not an executable file", p)
 	}
-	id := identity{path: path, size: i.Size(), mtime: i.ModTime().UnixNano()}
-	id.linkTarget, _ = os.Readlink(path)
-	if v, err := os.Stat(filepath.Join(filepath.Dir(filepath.Dir(path)), "pyvenv.cfg")); err == nil {
-		id.venvSize, id.venvMtime = v.Size(), v.ModTime().UnixNano()
+	id := identity{place: r.place, path: p, size: i.Size, mtime: i.ModTime.UnixNano(), inode: i.Inode}
+	if v, err := r.site.Stat(ctx, path.Join(path.Dir(path.Dir(p)), "pyvenv.cfg")); err == nil {
+		id.venvSize, id.venvMtime = v.Size, v.ModTime.UnixNano()
 	}
 	return id, nil
 }

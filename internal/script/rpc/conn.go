@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 // conn is one connection.
 type conn struct {
 	s      *Server
-	net    *net.UnixConn
+	net    io.ReadWriteCloser
 	r      *bufio.Reader // of whoever reads
 	ended  chan error    // how reading ended
 	ctx    context.Context
@@ -41,7 +40,7 @@ type conn struct {
 
 func (c *conn) serve() {
 	defer c.s.drop(c)
-	err := c.greet()
+	err := c.hello()
 	if err == nil {
 		c.calls.Go(c.read)
 		err = <-c.ended
@@ -57,14 +56,6 @@ func (c *conn) serve() {
 	if err != nil && c.s.ctx.Err() == nil && c.s.faults.Add(1) <= faultsLogged {
 		c.s.o.Log.Warn("a connection of a script was closed", "reason", err)
 	}
-}
-
-// greet sees who is there.
-func (c *conn) greet() error {
-	if err := sameUser(c.net); err != nil {
-		return err
-	}
-	return c.hello()
 }
 
 // read takes requests until the connection ends, or until a request takes so long that somebody else reads on.
@@ -159,8 +150,11 @@ func (c *conn) request(n int) (Request, error) {
 }
 
 func (c *conn) hello() error {
-	c.net.SetReadDeadline(time.Now().Add(c.s.o.HelloWait)) //nolint:errcheck // a closed connection fails in the read
+	late := time.AfterFunc(c.s.o.HelloWait, func() { c.net.Close() })
 	frame, err := ReadFrame(c.r, maxFirst)
+	if !late.Stop() {
+		return fmt.Errorf("no token came in %s", c.s.o.HelloWait)
+	}
 	if err != nil {
 		return fmt.Errorf("read the token: %w", err)
 	}
@@ -174,7 +168,7 @@ func (c *conn) hello() error {
 	c.mu.Lock()
 	c.greeted, c.serial = true, h.Serial
 	c.mu.Unlock()
-	return c.net.SetReadDeadline(time.Time{})
+	return nil
 }
 
 // handle answers one request and gives its place back.
@@ -268,8 +262,9 @@ func (c *conn) dismiss() bool {
 	}
 	c.dismissed = true
 	// Written under the lock: whoever reads a request meanwhile finds the connection dismissed, and may close it, only afterwards.
-	_ = c.net.SetWriteDeadline(time.Now().Add(byeWait))
+	stuck := time.AfterFunc(byeWait, func() { c.net.Close() })
 	c.write(byeFrame())
+	stuck.Stop()
 	c.mu.Unlock()
 	c.net.Close()
 	c.s.mu.Lock()

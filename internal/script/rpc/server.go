@@ -6,7 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -71,11 +71,17 @@ func positive(n, other int) int {
 	return other
 }
 
-// Server serves one run on one socket. Close it.
+// Listener is where the connections of a run arrive. An error of Accept that matches net.ErrClosed is the last.
+type Listener interface {
+	Accept() (io.ReadWriteCloser, error)
+	Close() error
+}
+
+// Server serves one run. Close it.
 type Server struct {
 	o      Options
 	token  string
-	ln     *net.UnixListener
+	ln     Listener
 	handle Handler
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -89,16 +95,8 @@ type Server struct {
 	freed chan struct{} // signalled when a connection ends or falls idle
 }
 
-// Listen serves h on a new socket at path, whose directory must be private. ctx bounds every call.
-func Listen(ctx context.Context, path string, h Handler, o Options) (*Server, error) {
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return nil, fmt.Errorf("listen for the script's calls: %w", err)
-	}
-	if err := chmodSocket(path); err != nil {
-		ln.Close()
-		return nil, fmt.Errorf("make the socket private: %w", err)
-	}
+// Serve serves h to who connects; the listener is the server's to close. ctx bounds every call.
+func Serve(ctx context.Context, ln Listener, h Handler, o Options) *Server {
 	o = o.filled()
 	s := &Server{o: o, token: o.Token, ln: ln, handle: h, conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
@@ -106,7 +104,7 @@ func Listen(ctx context.Context, path string, h Handler, o Options) (*Server, er
 	s.bulk = semaphore.NewWeighted(bulkMessages * int64(s.o.MaxMessage))
 	s.wg.Go(s.accept)
 	s.wg.Go(s.relieve)
-	return s, nil
+	return s
 }
 
 // NewToken returns 128 random bits, as text.
@@ -122,7 +120,7 @@ func (s *Server) Token() string { return s.token }
 // Close ends what runs, with cause tool.ParentEnd unless the context has ended with another, and waits for it.
 func (s *Server) Close() {
 	s.cancel(tool.ParentEnd)
-	s.ln.Close()
+	_ = s.ln.Close() // who made it learns how that went
 	s.mu.Lock()
 	for c := range s.conns {
 		c.net.Close()
@@ -136,7 +134,7 @@ func (s *Server) Close() {
 
 func (s *Server) accept() {
 	for {
-		c, err := s.ln.AcceptUnix()
+		c, err := s.ln.Accept()
 		if err != nil {
 			if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
@@ -158,7 +156,7 @@ func (s *Server) accept() {
 
 // admit starts serving c once there is room for it. Of connections that are all taken the one idle longest makes room: its
 // script reads that it may ask elsewhere.
-func (s *Server) admit(nc *net.UnixConn) error {
+func (s *Server) admit(nc io.ReadWriteCloser) error {
 	for {
 		s.mu.Lock()
 		if s.ctx.Err() != nil {

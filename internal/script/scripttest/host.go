@@ -16,6 +16,9 @@ import (
 
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine"
+	"github.com/hermes-runtime/hermes/internal/engine/files"
+	"github.com/hermes-runtime/hermes/internal/engine/staging"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -155,16 +158,33 @@ type spillFile struct{ *os.File }
 
 func (s spillFile) Path() string { return s.Name() }
 
-// Env is a place on this machine that runs programs in a group of their own.
+// Env is a place on this machine that runs programs in a group of their own. Close it.
 type Env struct {
 	Home string
 	Vars map[string]string // of its commands
+
+	files *files.FS
+	area  *staging.Area
+}
+
+var (
+	_ environment.Environer = (*Env)(nil)
+	_ environment.Forwarder = (*Env)(nil)
+)
+
+// NewEnv returns a place whose home is home.
+func NewEnv(home string) *Env {
+	return &Env{
+		Home: home, Vars: map[string]string{"PATH": os.Getenv("PATH"), "HOME": home, "LANG": "C.UTF-8"},
+		files: files.New(files.Options{Home: home, Temp: os.TempDir()}), area: staging.New(staging.Options{Home: home}),
+	}
 }
 
 // Info describes the place.
 func (p *Env) Info() environment.Info {
 	return environment.Info{
 		Backend: "test", Home: environment.Path(p.Home), Temp: environment.Path(os.TempDir()), Shell: "/bin/sh", Namespace: environment.NamespaceHost,
+		MemoryMB: engine.MemoryMB(),
 	}
 }
 
@@ -173,16 +193,25 @@ func (p *Env) Environ(context.Context, *environment.State) (map[string]string, e
 	return maps.Clone(p.Vars), nil
 }
 
-// Files is missing here.
-func (p *Env) Files() environment.FS { return nil }
+// Files is the file system of this machine.
+func (p *Env) Files() environment.FS { return p.files }
 
-// Close does nothing.
-func (p *Env) Close(context.Context) error { return nil }
+// Forward makes a socket in a directory below Home.
+func (p *Env) Forward(_ context.Context, content map[string][]byte) (environment.Forwarding, error) {
+	f, err := p.area.Forward(content)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
 
-// New returns a session in dir with no tools; home holds what Hermes keeps.
+// Close removes the directory of sockets.
+func (p *Env) Close(context.Context) error { return p.area.Close() }
+
+// New returns a session in dir with no tools; home holds what Hermes keeps. Close its environment.
 func New(dir, home string) *Host {
 	return &Host{
-		Environment: &Env{Home: home, Vars: map[string]string{"PATH": os.Getenv("PATH"), "HOME": home, "LANG": "C.UTF-8"}},
+		Environment: NewEnv(home),
 		State:       environment.NewState(environment.Path(filepath.Clean(dir))),
 		Tools:       map[string]Tool{},
 		Variables:   map[string]string{},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,9 +36,10 @@ const (
 
 // Options says where directories are made.
 type Options struct {
-	Runtime string // the user's runtime directory (XDG_RUNTIME_DIR), "" = none
-	Home    string // HERMES_HOME
-	Temp    string // shared temp directory, for what fits or can be written nowhere else; "" = the system's
+	Runtime string       // the user's runtime directory (XDG_RUNTIME_DIR), "" = none
+	Home    string       // HERMES_HOME
+	Temp    string       // shared temp directory, for what fits or can be written nowhere else; "" = the system's
+	Log     *slog.Logger // nil = none
 }
 
 // Area is the process's own part. The zero value isn't usable; call New.
@@ -64,6 +66,9 @@ type Dir struct {
 func New(o Options) *Area {
 	if o.Temp == "" {
 		o.Temp = os.TempDir()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Area{o: o}
 }

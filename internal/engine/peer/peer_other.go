@@ -1,13 +1,13 @@
 //go:build !linux && !darwin
 
-package rpc
+package peer
 
 import (
 	"errors"
 	"net"
 )
 
-// sameUser refuses everyone where it can't be known who is connected.
-func sameUser(*net.UnixConn) error {
+// SameUser refuses everyone where it can't be known who is connected.
+func SameUser(*net.UnixConn) error {
 	return errors.New("peer credentials can't be read on this system")
 }

@@ -3,10 +3,15 @@
 package staging
 
 import (
+	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-runtime/hermes/environment"
 )
 
 func area(t *testing.T, o Options) *Area {
@@ -180,4 +185,42 @@ func TestArea_GoesOnWhenItsDirectoryWasRemoved(t *testing.T) {
 		t.Error(err)
 	}
 	make1(t, a)
+}
+
+func TestForward_AnswersItsUserAndGoesWithItsFiles(t *testing.T) { // XR-1, XS-1
+	a := area(t, Options{Home: shortDir(t)})
+	f, err := a.Forward(map[string][]byte{"script.py": []byte("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, mode := range map[environment.Path]os.FileMode{f.Socket(): 0o600, f.Dir(): 0o700, f.Temp(): 0o700, f.Dir() + "/script.py": 0o600} {
+		if i, err := os.Stat(string(p)); err != nil || i.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", p, i, err)
+		}
+	}
+	there, err := net.Dial("unix", string(f.Socket()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	here, err := f.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := there.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 5)
+	if _, err := io.ReadFull(here, b); err != nil || string(b) != "hello" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if err := errors.Join(here.Close(), f.Close(), f.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after the end Accept gives %v", err)
+	}
+	if _, err := os.Stat(string(f.Dir())); err == nil {
+		t.Error("the directory is still there")
+	}
 }

@@ -1,9 +1,9 @@
-package script
+package engine
 
 import "golang.org/x/sys/unix"
 
-// machineMemoryMB is the size of the machine's memory, 0 if it can't be known.
-func machineMemoryMB() int {
+// MemoryMB is the size of the machine's memory, 0 if it can't be known.
+func MemoryMB() int {
 	var i unix.Sysinfo_t
 	if unix.Sysinfo(&i) != nil {
 		return 0

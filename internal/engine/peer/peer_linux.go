@@ -1,7 +1,7 @@
-package rpc
+// Package peer tells who is at the other end of a Unix socket.
+package peer
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -9,10 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errOtherUser = errors.New("the process at the other end is another user's")
-
-// sameUser fails unless the peer runs as this process's user.
-func sameUser(c *net.UnixConn) error {
+// SameUser fails unless the peer runs as this process's user.
+func SameUser(c *net.UnixConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("ask who is connected: %w", err)
@@ -26,7 +24,7 @@ func sameUser(c *net.UnixConn) error {
 		return fmt.Errorf("ask who is connected: %w", asked)
 	}
 	if int64(cred.Uid) != int64(os.Geteuid()) {
-		return errOtherUser
+		return fmt.Errorf("the process at the other end is user %d's", cred.Uid)
 	}
 	return nil
 }
