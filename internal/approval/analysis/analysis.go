@@ -14,7 +14,6 @@ const (
 	MaxText      = 128 << 10             // bytes of command text
 	MaxNesting   = 128                   // openings that are open at once
 	MaxCommands  = 2000                  // simple commands visited
-	MaxNodes     = 50_000                // nodes of syntax visited, payloads included
 	MaxPayload   = 8                     // command texts inside command texts
 	MaxBraces    = 1024                  // words from one brace expansion
 	MaxValues    = 8                     // values that a word may have
@@ -217,6 +216,7 @@ type Reading struct {
 	resolved map[string]string // what the environment told
 	links    map[string]link   // symbolic links that the text makes
 	made     map[string]file   // files that the text makes
+	budget   Budget
 }
 
 // Last returns the command whose exit status the whole text returns, wrappers such as env and timeout stripped; nil when a

@@ -44,6 +44,7 @@ func (r *reader) expandBraces(w *syntax.Word) []*syntax.Word {
 		var elems []*syntax.Word
 		if be.Sequence {
 			elems = sequence(be)
+			r.spend(stepsNode * len(elems))
 		} else {
 			for _, e := range be.Elems {
 				elems = append(elems, r.expandBraces(e)...)
@@ -56,6 +57,9 @@ func (r *reader) expandBraces(w *syntax.Word) []*syntax.Word {
 		for _, w := range words {
 			for _, e := range elems {
 				if len(next) > MaxBraces {
+					return next
+				}
+				if !r.spend(stepsNode + len(w.Parts) + len(e.Parts)) {
 					return next
 				}
 				next = append(next, &syntax.Word{Parts: slices.Concat(w.Parts, e.Parts)})

@@ -226,7 +226,7 @@ func (d deed) words(program []string, args []payload.Text) []Word {
 func ReadCode(program, text string, in Input) *Reading {
 	in = in.settled()
 	r := &reader{in: in, script: &Script{text: text}, end: time.Now().Add(patience(text))}
-	r.out.Input, r.out.Text = in, text
+	r.out.Input, r.out.Text, r.out.budget = in, text, budget(MaxSteps, text)
 	all := Span{0, len(text)}
 	c := Command{Program: program, Words: []Word{{Text: program, Span: all}}, Dirs: []string{in.Dir}, Span: all}
 	c.index = r.emit(c)
@@ -239,7 +239,7 @@ func ReadCode(program, text string, in Input) *Reading {
 		r.note(NoteUnparsed, all, "no reader for the language of "+program)
 		return &r.out
 	}
-	st := &state{dirs: []string{in.Dir}}
+	st := r.begin()
 	func() {
 		defer r.recovered()
 		for _, a := range payload.Scan(lang, strings.ReplaceAll(text, "\x00", " "), r.around(st, place{})) {

@@ -7,24 +7,63 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// joint is one operator of a chain of commands, with what surrounds it.
+type joint struct {
+	c  *syntax.BinaryCmd
+	st *state
+	at *place
+}
+
+// binary reads a chain of commands. The grammar nests it to the left, as deep as it is long: it is gone through without recursion.
 func (r *reader) binary(st *state, c *syntax.BinaryCmd, at place) output {
-	left, right := at, at
-	left.last = false
+	var chain []joint
+	around := &at
+	for {
+		chain = append(chain, joint{c, st, around})
+		piped := isPipe(c)
+		if around.last || piped && !(around.piped && around.want) {
+			inner := *around
+			inner.last, inner.piped, inner.want = false, inner.piped || piped, inner.want || piped
+			around = &inner
+		}
+		next, ok := c.X.Cmd.(*syntax.BinaryCmd)
+		ok = ok && !c.X.Negated && !c.X.Background && !c.X.Coprocess && len(c.X.Redirs) == 0
+		if piped && (!ok || !isPipe(next)) {
+			st = st.clone()
+		}
+		if !ok {
+			break
+		}
+		if c = next; !r.step() {
+			return output{}
+		}
+	}
+	start := len(r.out.Commands)
+	out := r.stmt(st, c.X, *around)
+	for _, j := range slices.Backward(chain) {
+		out = r.second(j, out, start)
+	}
+	return out
+}
+
+func isPipe(c *syntax.BinaryCmd) bool { return c.Op != syntax.AndStmt && c.Op != syntax.OrStmt }
+
+// second reads the command behind an operator, when the one in front, whose commands begin at start, gave what it prints.
+func (r *reader) second(j joint, out output, start int) output {
+	c, st, at := j.c, j.st, *j.at
 	switch c.Op {
 	case syntax.AndStmt:
-		out := r.stmt(st, c.X, left)
-		next := r.stmt(st, c.Y, right)
+		next := r.stmt(st, c.Y, at)
 		if !at.want {
 			return output{}
 		}
 		return out.then(next)
 	case syntax.OrStmt:
-		out := r.stmt(st, c.X, left)
 		branch := st.clone()
 		if len(st.failed) > 0 {
 			branch.dirs, branch.failed = st.failed, nil
 		}
-		next := r.stmt(branch, c.Y, right)
+		next := r.stmt(branch, c.Y, at)
 		if leaves(c.Y) {
 			st.failed = nil
 			return out
@@ -39,14 +78,12 @@ func (r *reader) binary(st *state, c *syntax.BinaryCmd, at place) output {
 		}
 		return output{} // whether the second one runs isn't known
 	}
-	left.piped, right.piped, left.want = true, true, true
-	start := len(r.out.Commands)
-	out := r.stmt(st.clone(), c.X, left)
+	at.piped = true
 	if at.stdin.Kind == StdinPipe && !at.stdin.From.Empty() {
 		start = at.stdin.From.Start // further left in the same pipeline
 	}
-	right.stdin = Stdin{Kind: StdinPipe, Text: out.value(), Known: out.known, From: Flow{start, len(r.out.Commands)}}
-	return r.stmt(st.clone(), c.Y, right)
+	at.stdin = Stdin{Kind: StdinPipe, Text: out.value(), Known: out.known, From: Flow{start, len(r.out.Commands)}}
+	return r.stmt(st.clone(), c.Y, at)
 }
 
 // leaves tells whether a statement ends the shell, function or loop it stands in.
@@ -161,7 +198,7 @@ func (r *reader) define(st *state, c *syntax.FuncDecl, at place) {
 	name := c.Name.Value
 	at.stdin, at.last = Stdin{}, false
 	st.own()
-	bomb := multiplies(c.Body, name)
+	bomb := r.multiplies(c.Body, name)
 	st.funcs[name] = &function{body: c.Body, at: at, bomb: bomb}
 	if bomb {
 		r.note(NoteBomb, r.span(c, at), fmt.Sprintf("%s starts copies of itself without end", name))
@@ -169,25 +206,33 @@ func (r *reader) define(st *state, c *syntax.FuncDecl, at place) {
 }
 
 // multiplies tells whether a body calls name at least once beside itself: in the background or in a pipeline.
-func multiplies(body *syntax.Stmt, name string) bool {
-	calls := func(n syntax.Node) (count int) {
-		syntax.Walk(n, func(n syntax.Node) bool {
-			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 && staticText(c.Args[0].Parts) == name {
+func (r *reader) multiplies(body *syntax.Stmt, name string) bool {
+	found := false
+	calls := []int{0} // of name, in each node around the place
+	var around []syntax.Node
+	syntax.Walk(body, func(n syntax.Node) bool {
+		if n != nil {
+			if !r.step() {
+				return false
+			}
+			around, calls = append(around, n), append(calls, 0)
+			return true
+		}
+		last := len(around) - 1
+		count := calls[last+1]
+		switch n := around[last].(type) {
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 && staticText(n.Args[0].Parts) == name {
 				count++
 			}
-			return true
-		})
-		return count
-	}
-	found := false
-	syntax.Walk(body, func(n syntax.Node) bool {
-		switch n := n.(type) {
 		case *syntax.Stmt:
-			found = found || n.Background && calls(n) > 0
+			found = found || n.Background && count > 0
 		case *syntax.BinaryCmd:
-			found = found || (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && calls(n) > 1
+			found = found || (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && count > 1
 		}
-		return !found
+		around, calls = around[:last], calls[:last+1]
+		calls[last] += count
+		return true
 	})
 	return found
 }

@@ -101,10 +101,6 @@ func (r *reader) run(st *state, c simple, at place) output {
 			r.expand(st, body, c, at)
 		}
 		names := r.programs(v, c, st)
-		if len(names) > 1 && len(names)*len(c.words) > MaxNodes { // each is judged with all words
-			r.limit("more than 50,000 words of programs that a pattern may stand for", c.span)
-			return output{}
-		}
 		for _, name := range names {
 			o := r.program(st, name, c, at)
 			if i == 0 && len(names) == 1 && len(first.Alts) == 0 {
@@ -128,16 +124,13 @@ func (r *reader) expand(st *state, body Word, c simple, at place) {
 	r.text(in, body, &carrier, at)
 }
 
-// wordsPerNode is how many words of a command cost as much as a node of syntax: carriers inside carriers copy all that is left.
-const wordsPerNode = 2
-
 // program records one program's command, applies what it changes in the shell, and follows what it carries.
 func (r *reader) program(st *state, name string, c simple, at place) output {
 	cmd := Command{Program: name, Words: c.words, Assigns: c.assigns, Redirects: at.redirects, Stdin: at.stdin, Dirs: st.dirs,
 		Elevated: at.elevated, Inside: at.inside, Origin: at.origin, Span: c.span, Payload: at.payload != nil, Background: at.background,
 		Piped: at.piped, Last: at.last}
 	cmd.index = r.emit(cmd)
-	if r.nodes += len(c.words) / wordsPerNode; !r.step() {
+	if !r.step() || !r.spend(stepsCommand+len(c.words)+len(at.stdin.Text)/bytesFolded) {
 		return output{}
 	}
 	if effect := builtin(name); effect != nil {
@@ -277,6 +270,7 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 // behind notes what a descriptor reads.
 func (st *state) behind(r *reader, fd string, red Redirect) {
 	st.own()
+	r.spend(len(st.fds))
 	fds := maps.Clone(st.fds)
 	if fds == nil {
 		fds = map[string]Stdin{}

@@ -33,15 +33,18 @@ func (b *builder) add(vals ...string) {
 func (r *reader) join(heads, tails []string) []string {
 	copied := size(heads)
 	all := join(heads, tails)
-	r.folded += max(0, size(all)-copied) + copied/copyCost
-	if r.folded > MaxFolded {
-		r.limit("more than 256 KiB of folded text", r.at)
-	}
+	r.fold(max(0, size(all)-copied))
+	r.spend(1 + copied/bytesCopied)
 	return all
 }
 
-// copyCost is how many bytes copied cost as much as one that is new: a text of many pieces is copied for each of them.
-const copyCost = 64
+// fold counts bytes that are put together.
+func (r *reader) fold(n int) {
+	if r.folded += n; r.folded > MaxFolded {
+		r.limit("more than 256 KiB of folded text", r.at)
+	}
+	r.spend(n / bytesFolded)
+}
 
 func size(vals []string) (n int) {
 	for _, v := range vals {
@@ -73,7 +76,7 @@ func (r *reader) fields(st *state, dst []Word, w *syntax.Word, at place) []Word 
 	span := r.span(w, at)
 	if len(w.Parts) == 1 {
 		if lit, ok := w.Parts[0].(*syntax.Lit); ok && !r.masked && plainLit(lit.Value) {
-			r.folded += len(lit.Value)
+			r.fold(len(lit.Value))
 			return append(dst, Word{Text: lit.Value, Span: span})
 		}
 	}

@@ -148,8 +148,7 @@ func (r *reader) follow(st *state, w Word, c *Command, lang interpreter, at plac
 			text := Word{Text: f.text, Span: w.Span}
 			switch {
 			case f.known:
-				if r.folded += len(f.text); r.folded > MaxFolded {
-					r.limit("more than 256 KiB of folded text", w.Span)
+				if r.fold(len(f.text)); r.full {
 					return
 				}
 				r.runTexts(st, []Word{text}, c, lang, at)

@@ -264,6 +264,9 @@ func (b *builder) operator(p *syntax.ParamExp, vals []string, at place) []string
 	switch op {
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
 		pattern := b.pattern(p.Exp.Word, at)
+		for _, v := range vals {
+			b.r.spend(trimCost(v, pattern))
+		}
 		return each(vals, func(v string) string { return trim(v, op, pattern) })
 	}
 	w := b.r.value(b.st, p.Exp.Word, at) // folded once, used or not: it may hold commands
@@ -340,9 +343,23 @@ func (b *builder) pattern(w *syntax.Word, at place) string {
 	return in.cur[0]
 }
 
+// maxTrimmed is the longest text that is trimmed, in bytes.
+const maxTrimmed = 1024
+
+// trimCost is the work of trimming: a pattern is held against every beginning or end.
+func trimCost(v, pattern string) int {
+	switch {
+	case len(v) > maxTrimmed:
+		return 1
+	case Literal(pattern):
+		return 1 + len(v)/bytesFolded
+	}
+	return 1 + len(v)*len(v)/(2*bytesFolded)
+}
+
 // trim removes the shortest or longest prefix or suffix that a pattern matches.
 func trim(v string, op syntax.ParExpOperator, pattern string) string {
-	if !Known(pattern) || len(v) > 1024 {
+	if !Known(pattern) || len(v) > maxTrimmed {
 		return markUnknown
 	}
 	n := len(v)

@@ -20,6 +20,7 @@ var ErrTooLarge = errors.New("over a limit of the analysis")
 type Script struct {
 	text    string
 	stmts   []*syntax.Stmt
+	parsed  int   // bytes, in all passes
 	offsets []int // of the parsed text in the original, when bytes had to be mapped
 	err     error
 	errAt   int
@@ -30,6 +31,9 @@ func (s *Script) Text() string { return s.text }
 
 // Err returns what Parse returned: why a part of the text couldn't be read.
 func (s *Script) Err() error { return s.err }
+
+// maxParsed is the most that is read of one text in all passes, in bytes: a long one isn't mended many times.
+const maxParsed = MaxText + MaxText/2
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
@@ -47,13 +51,15 @@ func Parse(command string) (*Script, error) {
 	}
 	text := endComments(s.valid())
 	stmts, err := parse(text)
+	s.parsed = len(text)
 	for range 4 {
 		next, ok := s.mend(text, err)
-		if !ok {
+		if !ok || s.parsed+len(next) > maxParsed {
 			break
 		}
 		text = next
 		stmts, err = parse(text)
+		s.parsed += len(text)
 	}
 	s.stmts = stmts
 	if err != nil {

@@ -59,7 +59,19 @@ func (r *reader) programs(word string, c simple, st *state) []string {
 	if !Known(base) {
 		return r.unknownProgram(word, base, c)
 	}
-	var names []string
+	if names := r.matching(base); len(names) > 0 {
+		return names
+	}
+	return []string{""}
+}
+
+// matching lists the carriers and the programs with a row that a pattern stands for. Patterns are often met again.
+func (r *reader) matching(base string) []string {
+	names, ok := r.patterns[base]
+	if ok {
+		return names
+	}
+	r.spend((len(carriers()) + len(r.in.Programs)) * (1 + len(base)/bytesMatched) / namesMatched)
 	for _, name := range carriers() {
 		if MatchesName(base, name) {
 			names = append(names, name)
@@ -70,16 +82,22 @@ func (r *reader) programs(word string, c simple, st *state) []string {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
-		names = []string{""}
+	if r.patterns == nil {
+		r.patterns = map[string][]string{}
 	}
+	r.patterns[base] = names
 	return names
 }
 
+// How many names are compared with a pattern in one step, and from how many bytes on it takes more.
+const (
+	namesMatched = 2
+	bytesMatched = 16
+)
+
 // unknownProgram notes a command word that is only known in part, unless it can be no program that matters.
 func (r *reader) unknownProgram(word, base string, c simple) []string {
-	matches := func(name string) bool { return MatchesName(base, name) }
-	if scriptName(base) || !slices.ContainsFunc(carriers(), matches) && !slices.ContainsFunc(r.in.Programs, matches) {
+	if base != markUnknown && (scriptName(base) || len(r.matching(base)) == 0) {
 		return []string{""}
 	}
 	if n := len(r.out.Notes); n == 0 || r.out.Notes[n-1].Kind != NoteDynamic || r.out.Notes[n-1].Span != c.span {

@@ -55,6 +55,7 @@ func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
 	if a.Array != nil {
 		var list []Word
 		if old, ok := st.vars[name]; ok && a.Append {
+			r.spend(len(old.list))
 			list = slices.Clone(old.list)
 		}
 		keys := map[string]Word{}

@@ -15,18 +15,19 @@ type reader struct {
 	out        Reading
 	at         Span // where the walk stands, for notes
 	folded     int
-	nodes      int
+	ticks      int
 	end        time.Time
 	masked     bool            // the text being read has private characters for marks
 	full       bool            // a limit was reached: nothing more is read
 	processOut map[Flow]output // what process substitutions print
 	aliases    map[string]Word // bodies; whether a shell expands them isn't known, so the program of that name counts too
 	respawned  map[*function]int
-	files      map[string]file   // that the text itself made
-	loops      int               // loops around the place
-	trees      []string          // directories that came from the network
-	sinks      []sink            // process substitutions that read, until their command ran
-	renamed    map[string]string // programs by the path or name that the text gave them
+	files      map[string]file     // that the text itself made
+	loops      int                 // loops around the place
+	trees      []string            // directories that came from the network
+	sinks      []sink              // process substitutions that read, until their command ran
+	renamed    map[string]string   // programs by the path or name that the text gave them
+	patterns   map[string][]string // what patterns of programs' names stand for
 }
 
 // place is where a command stands.
@@ -87,7 +88,8 @@ func (o output) then(next output) output {
 func (s *Script) Read(in Input) *Reading {
 	in = in.settled()
 	r := &reader{in: in, script: s, end: time.Now().Add(patience(s.text))}
-	r.out.Input, r.out.Text = in, s.text
+	r.out.Input, r.out.Text, r.out.budget = in, s.text, budget(MaxSteps, s.text)
+	r.spend(s.parsed / bytesParsed)
 	r.walk()
 	if s.err != nil {
 		kind := NoteUnparsed
@@ -106,9 +108,14 @@ func (r *reader) walk() {
 			r.note(NoteUnparsed, Span{0, len(r.script.text)}, fmt.Sprintf("the analysis failed: %v", v))
 		}
 	}()
-	st := &state{dirs: []string{r.in.Dir}}
+	st := r.begin()
 	r.list(st, r.script.stmts, place{last: true})
 	r.uncalled(st)
+}
+
+// begin is what a shell knows where the text begins.
+func (r *reader) begin() *state {
+	return &state{dirs: []string{r.in.Dir}, budget: &r.out.budget}
 }
 
 // uncalled reads the functions that nothing called, with parameters that aren't known: a later command may call them.
@@ -133,10 +140,14 @@ func (r *reader) uncalled(st *state) {
 	}
 }
 
-// maxNotes is how many notes of one kind are kept: each of them is asked about already.
-const maxNotes = 100
+// maxNotes is how many notes of one kind are kept, each of which is asked about already; so many are gone through in one step.
+const (
+	maxNotes     = 100
+	notesPerStep = 32
+)
 
 func (r *reader) note(kind NoteKind, span Span, reason string) {
+	r.out.budget.Spend(len(r.out.Notes) / notesPerStep)
 	same := 0
 	for _, n := range r.out.Notes {
 		if n.Kind != kind {
@@ -158,13 +169,10 @@ func (r *reader) limit(what string, span Span) {
 
 // step counts a node of syntax and tells whether the walk may go on.
 func (r *reader) step() bool {
-	r.nodes++
-	if r.nodes > MaxNodes {
-		r.limit("more than 50,000 nodes of syntax", r.at)
-	} else if r.nodes%16 == 0 && time.Now().After(r.end) {
+	if r.ticks++; r.ticks%64 == 0 && time.Now().After(r.end) {
 		r.limit("the analysis took too long", r.at)
 	}
-	return !r.full
+	return r.spend(stepsNode)
 }
 
 func (r *reader) span(n syntax.Node, at place) Span {

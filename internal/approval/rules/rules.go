@@ -3,7 +3,6 @@
 package rules
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -159,116 +158,6 @@ func ByName(name string) *Row {
 	return nil
 }
 
-// Check lists every finding in a reading, gravest first, then by place. A fault in a row is a finding, never a crash.
-func Check(r *analysis.Reading) (found []Finding) {
-	defer func() {
-		if v := recover(); v != nil {
-			span := analysis.Span{Start: 0, End: len(r.Text)}
-			found = append(found, Finding{Row: table().byNote[analysis.NoteUnparsed], Span: span, Text: r.Text, Command: -1,
-				Reason: fmt.Sprintf("the judgement of the command failed: %v", v)})
-		}
-	}()
-	return check(r)
-}
-
-func check(r *analysis.Reading) []Finding {
-	t := table()
-	var found []Finding
-	shared := &known{}
-	for i := range r.Commands {
-		c := &r.Commands[i]
-		rows := t.byProgram[c.Program]
-		if rows == nil && len(c.Redirects) == 0 && c.Code.Empty() && c.Runs == nil && !initScript(c) {
-			continue
-		}
-		act := &Act{Command: c, Reading: r, Index: i, known: shared}
-		if helps(act) {
-			continue
-		}
-		for _, row := range rows {
-			found = add(found, row, act)
-		}
-		for _, more := range [...]struct {
-			rows []*Row
-			ok   bool
-		}{{t.onWrites, act.redirects(true)}, {t.onReads, act.redirects(false)}, {t.onRuns, !c.Code.Empty() || c.Runs != nil}} {
-			if !more.ok {
-				continue
-			}
-			for _, row := range more.rows {
-				if !slices.Contains(rows, row) {
-					found = add(found, row, act)
-				}
-			}
-		}
-		if initScript(c) {
-			found = add(found, serviceRow(), act)
-		}
-	}
-	found = addNotes(found, r)
-	slices.SortStableFunc(found, func(a, b Finding) int {
-		if a.Floor != b.Floor {
-			if a.Floor {
-				return -1
-			}
-			return 1
-		}
-		if d := t.rank[a.Row] - t.rank[b.Row]; d != 0 {
-			return d
-		}
-		return a.Span.Start - b.Span.Start
-	})
-	return found
-}
-
-func add(found []Finding, row *Row, act *Act) []Finding {
-	if row.Match == nil {
-		return found
-	}
-	for _, h := range row.Match(act) {
-		f := Finding{Row: row, Span: act.Span, Text: act.Line(), Reason: h.Reason, Targets: h.Targets, Floor: h.Floor, Command: act.Index}
-		if !slices.ContainsFunc(found, func(g Finding) bool { return same(f, g) }) {
-			found = append(found, f)
-		}
-	}
-	return found
-}
-
-// redirects tells whether a redirect of the command writes, or reads.
-func (a *Act) redirects(writes bool) bool {
-	return slices.ContainsFunc(a.Redirects, func(r analysis.Redirect) bool { return r.Write == writes })
-}
-
-// same tells whether two findings are one act: equal row and targets, or the same text where there are none.
-func same(a, b Finding) bool {
-	if a.Row != b.Row || a.Floor != b.Floor || !slices.Equal(a.Targets, b.Targets) {
-		return false
-	}
-	return len(a.Targets) > 0 || a.Text == b.Text
-}
-
-func addNotes(found []Finding, r *analysis.Reading) []Finding {
-	type place struct {
-		row  *Row
-		span analysis.Span
-	}
-	said := map[place]bool{} // a program text is one place, however often it does the same
-	for _, n := range r.Notes {
-		row := table().byNote[n.Kind]
-		if row == nil || said[place{row, n.Span}] {
-			continue
-		}
-		if (n.Kind == analysis.NoteOpaque || n.Kind == analysis.NoteCode) && slices.ContainsFunc(found, func(f Finding) bool {
-			return f.Row.ID == "remote.pipe" && f.Command == n.Command
-		}) {
-			continue // the graver row says it already
-		}
-		said[place{row, n.Span}] = true
-		found = append(found, Finding{Row: row, Span: n.Span, Text: n.Span.Slice(r.Text), Reason: n.Reason, Floor: row.Floor, Command: n.Command})
-	}
-	return found
-}
-
 // lineKey tells commands apart by what their lines are made of. A pattern stands for many programs with the same words.
 type lineKey struct {
 	word     *analysis.Word
@@ -315,22 +204,6 @@ func quote(s string) string {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	return s
-}
-
-// helps tells whether a command only shows its help or version.
-func helps(a *Act) bool {
-	for _, w := range a.Words[min(1, len(a.Words)):] {
-		switch w.Text {
-		case "--":
-			return false
-		case "--help", "--version":
-			if w.Text == "--version" && slices.Contains([]string{"cargo", "gem", "choco", "winget", "nuget"}, a.Program) {
-				continue // there it takes the version of a package
-			}
-			return a.Program != "find" // there they are words of an expression
-		}
-	}
-	return false
 }
 
 // shows joins targets for people.

@@ -1,0 +1,47 @@
+package analysis
+
+// Budget is the work that may still be done for one text, in steps of about a tenth of a microsecond on a machine of today. There is one
+// for all of it: reading the grammar, walking, folding, scanning programs, judging. So the time that a text takes is linear in its length
+// whatever it holds, and depends on nothing else: where the budget ends, the rest isn't read, and that is asked about.
+type Budget struct{ left int }
+
+// The budgets of a text up to largeText bytes: for reading it and for judging what was read. A longer one has more in proportion.
+const (
+	MaxSteps   = 150_000
+	MaxJudging = 100_000
+	largeText  = 64 << 10
+)
+
+// What work costs, in steps. Bytes are so many to a step, in quarters where they are dear.
+const (
+	stepsNode    = 5   // a node of the syntax
+	stepsCommand = 30  // recording and following one command, besides its words
+	stepsText    = 20  // setting out to read one more text
+	bytesParsed  = 1   // by the grammar of the shell
+	bytesFolded  = 8   // put together
+	bytesCopied  = 512 // taken along
+)
+
+func budget(steps int, text string) Budget {
+	return Budget{steps * max(len(text), largeText) / largeText}
+}
+
+// Spend takes steps off, and tells whether that many were left.
+func (b *Budget) Spend(steps int) bool {
+	b.left -= steps
+	return b.left >= 0
+}
+
+// Budget is what may be spent on judging what was read.
+func (r *Reading) Budget() Budget { return budget(MaxJudging, r.Text) }
+
+// spend takes steps off the text's budget, and tells whether the reading may go on.
+func (r *reader) spend(steps int) bool {
+	if !r.out.budget.Spend(steps) {
+		r.limit(TooMuch, r.at)
+	}
+	return !r.full
+}
+
+// TooMuch is why a text isn't read or judged to its end.
+const TooMuch = "more work than the analysis does for a text of its length"
