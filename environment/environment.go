@@ -128,6 +128,7 @@ type Result struct {
 	DirNote   string       // the carried directory was gone: which one is used, and why
 	VarsNote  string       // variables that the next command won't see, and why
 	Left      []ProcessRef // members of the command's group still alive after a normal end; with EndLeft those that were ended then
+	LeftGroup string       // what Keeper.Adopt takes for those of Left; "" = they can't be given to it
 	Survivors []ProcessRef // members that couldn't be ended
 	Recreated bool         // the place was made anew before this command
 	Elapsed   time.Duration

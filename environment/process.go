@@ -18,8 +18,13 @@ type Keeper interface {
 	Jobs(ctx context.Context) ([]JobInfo, error)
 	// Attach finds one by its id. The error matches fs.ErrNotExist where there is none.
 	Attach(ctx context.Context, id string) (Process, error)
-	// Events gives what jobs have to tell and nobody has taken yet, oldest first, and waits for the first up to ctx's end.
-	Events(ctx context.Context) ([]JobEvent, error)
+	// Adopt gives what a command left running an entry among the jobs: it is listed and can be ended, and nobody sees its output.
+	Adopt(ctx context.Context, l Leftover) (Process, error)
+	// Forget removes a job that has ended, with its log. One that isn't there is forgotten already; one that runs is an error.
+	Forget(ctx context.Context, id string) error
+	// Events gives what jobs have to tell and nobody has taken yet, oldest first, and waits for the first up to ctx's end. It tells of
+	// jobs that have all of these labels, nil = of all, and what is no single job's.
+	Events(ctx context.Context, labels map[string]string) ([]JobEvent, error)
 	// Taken says that a conversation has taken an event, or was told the same in another way: it isn't given again.
 	Taken(ctx context.Context, eventID string) error
 }
@@ -41,6 +46,26 @@ type Job struct {
 	Watch     []string          // text that, once on a finished line, is worth an event
 	Notify    bool              // the end is worth an event
 	Labels    map[string]string // kept with the job and given back: owner, session, where to tell of it. Never interpreted here
+	Bounds    JobBounds
+}
+
+// JobBounds bounds what jobs may take. Each start brings them, since who keeps jobs has no configuration; zero = what the keeper holds to.
+type JobBounds struct {
+	Running   int           `json:"running,omitempty"`    // jobs at once, of all owners
+	PerOwner  int           `json:"per_owner,omitempty"`  // jobs at once, of this job's owner
+	LogBytes  int64         `json:"log_bytes,omitempty"`  // of the end of its log; what was dropped before is counted
+	Keep      time.Duration `json:"keep,omitempty"`       // how long it is remembered after its end
+	EventKeep time.Duration `json:"event_keep,omitempty"` // how long what it has to tell waits
+}
+
+// Leftover is what a command in the foreground left running.
+type Leftover struct {
+	Group  string            `json:"group"` // Result.LeftGroup
+	Left   []ProcessRef      `json:"left"`
+	Shown  string            `json:"shown"` // the command, secrets replaced
+	Dir    Path              `json:"dir,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Bounds JobBounds         `json:"bounds,omitzero"`
 }
 
 // JobStatus says whether a job's command goes on.

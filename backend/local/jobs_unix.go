@@ -107,13 +107,31 @@ func (p *place) Attach(ctx context.Context, id string) (environment.Process, err
 	return host.Attach(ctx, id)
 }
 
-// Events gives what jobs have to tell.
-func (p *place) Events(ctx context.Context) ([]environment.JobEvent, error) {
+// Adopt gives what a command left running an entry.
+func (p *place) Adopt(ctx context.Context, l environment.Leftover) (environment.Process, error) {
 	host, err := p.jobs()
 	if err != nil {
 		return nil, err
 	}
-	return host.Events(ctx)
+	return host.Adopt(ctx, l)
+}
+
+// Forget removes a job that has ended.
+func (p *place) Forget(ctx context.Context, id string) error {
+	host, err := p.jobs()
+	if err != nil {
+		return err
+	}
+	return host.Forget(ctx, id)
+}
+
+// Events gives what jobs have to tell.
+func (p *place) Events(ctx context.Context, labels map[string]string) ([]environment.JobEvent, error) {
+	host, err := p.jobs()
+	if err != nil {
+		return nil, err
+	}
+	return host.Events(ctx, labels)
 }
 
 // Taken says that an event was told.

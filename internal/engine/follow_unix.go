@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -101,6 +102,8 @@ func (r *run) ended(res *environment.Result, x exit) {
 	if !r.c.EndLeft {
 		if res.Left = r.left(); len(res.Left) > 0 {
 			r.e.record.left(r.group.ID())
+			remains, _ := json.Marshal(r.group.Remains()) //nolint:errchkjson // plain values
+			res.LeftGroup = string(remains)
 		}
 	}
 	if r.carry && x.signal == 0 {

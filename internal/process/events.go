@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 )
-
-// lookAgain is how long is waited before a keeper is asked again that has news for others only: news waits for its own conversation,
-// so a keeper may hold some all the time.
-const lookAgain = 500 * time.Millisecond
 
 // Event is something that a job has to tell its session.
 type Event struct {
@@ -66,30 +61,17 @@ func (t *Table) Events(ctx context.Context, session string) ([]Event, error) {
 	return nil, failed
 }
 
-// newsOf waits for news of one keeper.
+// newsOf waits for news of one keeper. News of others stays there, and nobody is woken by it.
 func (t *Table) newsOf(ctx context.Context, h Home, session string) ([]Event, error) {
-	for {
-		list, err := h.Keep.Events(ctx)
-		if err != nil {
-			return nil, err
-		}
-		var own []Event
-		for _, e := range list {
-			if owner, ok := e.Labels[LabelSession]; ok && owner == session || !ok && e.Job == "" {
-				own = append(own, t.event(e, h.Keep))
-			}
-		}
-		if len(own) > 0 {
-			return own, nil
-		}
-		timer := time.NewTimer(lookAgain)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, context.Cause(ctx)
-		}
+	list, err := h.Keep.Events(ctx, map[string]string{LabelSession: session})
+	if err != nil {
+		return nil, err
 	}
+	own := make([]Event, 0, len(list))
+	for _, e := range list {
+		own = append(own, t.event(e, h.Keep))
+	}
+	return own, nil
 }
 
 func (t *Table) event(e environment.JobEvent, k environment.Keeper) Event {

@@ -19,6 +19,12 @@ const (
 	LabelKind    = "kind"
 )
 
+// The kinds of jobs that no call asked for as such.
+const (
+	KindForeground = "foreground" // a command whose call waited for it
+	KindLeftover   = "leftover"   // what a command in the foreground left running
+)
+
 // ownerUser is the owner of jobs that no session's end ends. No session has this id: it holds a blank.
 const ownerUser = "the user"
 
@@ -117,20 +123,29 @@ func (t *Table) EndSession(ctx context.Context, session string) ([]Listed, error
 		}
 		for i := range list {
 			j := list[i]
-			if j.Labels[LabelOwner] != session || running(j) == 0 && len(j.StillRunning) == 0 {
+			runs := running(j) == 1 || len(j.StillRunning) > 0
+			if j.Labels[LabelOwner] != session || !runs && !t.o.ForgetWithSession {
 				continue
 			}
 			wg.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				err := kill(ctx, h.Keep, j.ID)
+				var err error
+				if runs {
+					err = kill(ctx, h.Keep, j.ID)
+				}
+				if err == nil && t.o.ForgetWithSession {
+					err = h.Keep.Forget(ctx, j.ID)
+				}
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
 					failed = errors.Join(failed, fmt.Errorf("end process %s: %w", j.ID, err))
 					return
 				}
-				ended = append(ended, t.listed(j))
+				if runs {
+					ended = append(ended, t.listed(j))
+				}
 			})
 		}
 	}

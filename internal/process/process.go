@@ -30,6 +30,10 @@ type Options struct {
 	// Note is told of the place before a job is started there, so that Homes finds it again after a restart; nil = nobody is. An error
 	// refuses the start.
 	Note   func(environment.Info) error
+	Bounds environment.JobBounds // of every job; the zero value leaves them to who keeps it
+	// ForgetWithSession has what has ended be forgotten once its session ends, before Bounds.Keep is over.
+	ForgetWithSession bool
+
 	Redact func(string) string // takes secrets out of what jobs print; nil = nothing is taken out
 	Log    *slog.Logger        // nil = nothing is logged
 }
@@ -71,9 +75,31 @@ func (t *Table) Start(ctx context.Context, place environment.Place, s Start) (Jo
 			return Job{}, &environment.Error{Kind: environment.ErrNotStarted, Op: "start a background job", Err: err}
 		}
 	}
-	s.Job.Labels = s.labels()
+	s.Job.Labels, s.Job.Bounds = s.labels(), t.o.Bounds
 	s.Job.Shown = t.o.Redact(cmp.Or(s.Job.Shown, s.Job.Command.Script))
 	p, err := starter.Start(ctx, s.Job)
+	if err != nil {
+		return Job{}, err
+	}
+	return t.job(ctx, p)
+}
+
+// Adopt gives what a command of the session left running an entry that belongs to the session.
+func (t *Table) Adopt(ctx context.Context, place environment.Place, s Start, r environment.Result) (Job, error) {
+	k, ok := place.Environment.(environment.Keeper)
+	if !ok || r.LeftGroup == "" {
+		return Job{}, &environment.Error{Kind: environment.ErrUnsupported, Op: "list what a command left running", Err: errors.New(Lacking(place.Info()))}
+	}
+	if t.o.Note != nil {
+		if err := t.o.Note(place.Info()); err != nil {
+			return Job{}, err
+		}
+	}
+	s.Kind = KindLeftover
+	p, err := k.Adopt(ctx, environment.Leftover{
+		Group: r.LeftGroup, Left: t.refs(r.Left), Shown: t.o.Redact(cmp.Or(s.Job.Shown, s.Job.Command.Script)), Dir: r.Dir,
+		Labels: s.labels(), Bounds: t.o.Bounds,
+	})
 	if err != nil {
 		return Job{}, err
 	}

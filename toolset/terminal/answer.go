@@ -43,7 +43,7 @@ type answer struct {
 	Truncated            bool                     `json:"truncated,omitempty"` // scripts only: the middle is missing
 	EnvironmentRecreated bool                     `json:"environment_recreated,omitempty"`
 	CwdNote              string                   `json:"cwd_note,omitempty"`
-	LeftRunning          []environment.ProcessRef `json:"left_running,omitempty"`
+	LeftRunning          []leftover               `json:"left_running,omitempty"`
 	NotEnded             []environment.ProcessRef `json:"not_ended,omitempty"`
 	Limit                string                   `json:"limit,omitempty"`
 	Note                 string                   `json:"note,omitempty"`
@@ -60,6 +60,22 @@ type started struct {
 	PatternsIgnored string   `json:"watch_patterns_ignored,omitempty"`
 	PTYNote         string   `json:"pty_note,omitempty"`
 	Hint            string   `json:"hint,omitempty"`
+
+	note string // goes into the answer's own
+}
+
+// leftover is a process that goes on after its command, under the entry that lists it.
+type leftover struct {
+	environment.ProcessRef
+	SessionID string `json:"session_id,omitempty"` // process takes it; absent where nothing here keeps background processes
+}
+
+func leftovers(refs []environment.ProcessRef, id string) []leftover {
+	var out []leftover
+	for _, r := range refs {
+		out = append(out, leftover{r, id})
+	}
+	return out
 }
 
 // errorText is null where there is no error, and nothing at all then for a script: its authors look for the word.
@@ -89,7 +105,7 @@ func ended(c *tool.Call, r request, a session.Answer) answer {
 	res := answer{
 		ExitCode: a.ExitCode, Error: errorText{script: c.Caller == tool.CallerScript},
 		Cwd: string(a.Dir), DurationSeconds: &secs, EnvironmentRecreated: a.Recreated, CwdNote: a.DirNote,
-		LeftRunning: a.Left, NotEnded: a.Survivors, Limit: a.Limit,
+		NotEnded: a.Survivors, Limit: a.Limit,
 	}
 	if c.Approval != nil && c.Approval.Asked {
 		res.Approval = c.Approval

@@ -74,11 +74,17 @@ func plan(ctx context.Context, c *tool.Call, r request, place environment.Place)
 	if state != nil {
 		state = state.Clone() // the job's own
 	}
+	sudo := prepareSudo(ctx, c, sudoCall{place: place, reading: r.reading})
+	if sudo.stranded && !r.PTY { // on a terminal it asks there
+		say.note = sudoAhead
+	}
 	s := process.Start{
 		By: caller(c), Task: c.Task, Persist: r.Persist,
 		Job: environment.Job{
-			Command:  environment.Command{Script: r.Command, Dir: r.Workdir, Timeout: r.timeout, Env: variables(ctx, c, place), State: state},
-			Encoding: r.cfg.Encoding, KeepStdin: r.KeepStdin, Watch: r.Watch, Notify: r.Notify,
+			Command: environment.Command{
+				Script: sudo.script(r.Command), Dir: r.Workdir, Timeout: r.timeout, Env: variables(ctx, c, place), State: state, SudoSecret: sudo.secret,
+			},
+			Shown: r.Command, Encoding: r.cfg.Encoding, KeepStdin: r.KeepStdin, Watch: r.Watch, Notify: r.Notify,
 		},
 	}
 	s.Origin, _ = tool.Service[process.Origin](c)
@@ -140,6 +146,7 @@ func launch(ctx context.Context, c *tool.Call, r request, place environment.Plac
 	i := j.Info()
 	say.SessionID, say.PID = i.ID, i.PID
 	res := answer{Output: "Started in the background as " + i.ID + "; process takes this session_id.", started: say}
+	res.Note = say.note
 	if c.Approval != nil && c.Approval.Asked {
 		res.Approval = c.Approval
 	}
@@ -173,7 +180,7 @@ func onTerminal(ctx context.Context, c *tool.Call, r request, place environment.
 	if err != nil {
 		return failed(ctx, c, session.Answer{}, err), ""
 	}
-	s.Kind = kindForeground
+	s.Kind = process.KindForeground
 	begin := time.Now()
 	j, err := table.Start(ctx, place, s)
 	if errors.Is(err, environment.ErrUnsupported) {
@@ -192,9 +199,6 @@ func onTerminal(ctx context.Context, c *tool.Call, r request, place environment.
 	}
 	return answerOf(ending, c, finished{request: r, job: j, wait: w, elapsed: time.Since(begin), interrupted: ctx.Err() != nil}), ""
 }
-
-// kindForeground marks the jobs of calls that waited for them.
-const kindForeground = "foreground"
 
 const (
 	// lifeSlack is how much longer than its timeout the end of a command on a terminal is waited for: it is ended by its keeper.
@@ -224,7 +228,6 @@ func answerOf(ctx context.Context, c *tool.Call, f finished) any {
 	default:
 		a.ExitCode, a.Limit = *e.ExitCode, e.Limit
 	}
-	a.Left = f.wait.StillRunning
 	text, err := f.job.Log(ctx, -1, math.MaxInt32)
 	if err != nil {
 		return failed(ctx, c, a, &environment.Error{Kind: environment.ErrLost, Op: "read what the command printed", Err: err})
@@ -232,5 +235,30 @@ func answerOf(ctx context.Context, c *tool.Call, f finished) any {
 	if err := a.Replace(ctx, text.Output, output(c, f.request.cfg)); err != nil {
 		return failed(ctx, c, a, err)
 	}
-	return outcome(a.Reason, ended(c, f.request, a))
+	res := ended(c, f.request, a)
+	res.LeftRunning = leftovers(f.wait.StillRunning, f.job.Info().ID)
+	return outcome(a.Reason, res)
+}
+
+// listLeft gives what the command left running an entry that belongs to the session. The text says why there is none.
+func listLeft(ctx context.Context, c *tool.Call, r request, a session.Answer) ([]leftover, string) {
+	if len(a.Left) == 0 {
+		return nil, ""
+	}
+	table, err := jobs(c)
+	if err != nil {
+		return leftovers(a.Left, ""), ""
+	}
+	listing, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	s := process.Start{By: caller(c), Task: c.Task, Job: environment.Job{Shown: r.Command}}
+	s.Origin, _ = tool.Service[process.Origin](c)
+	j, err := table.Adopt(listing, a.Place, s, a.Result)
+	switch {
+	case errors.Is(err, environment.ErrUnsupported):
+		return leftovers(a.Left, ""), ""
+	case err != nil:
+		return leftovers(a.Left, ""), "what it left running is not among the background processes: " + cause(err)
+	}
+	return leftovers(a.Left, j.Info().ID), ""
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -184,5 +185,31 @@ func TestHere_SudoGetsThePasswordPastEverythingElse_SUD2(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "hermes-ask-*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// SUD-1, SUD-2: a job's sudo is answered like that of any command, also when its call is long over.
+func TestBackground_SudoGetsThePassword_SUD2(t *testing.T) {
+	program(t, "sudo", labSudo)
+	h := keeping(t)
+	h.ask = types("open sesame")
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := begin(t, h, map[string]any{"command": "read x <" + gate + "; sudo echo as root"})
+	if err := os.WriteFile(gate, []byte("go\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	m := manage(t, h, map[string]any{"action": "wait", "session_id": id})
+	if m["output"] != "as root\n" && m["output"] != "as root" || m["exit_code"] != 0.0 {
+		t.Errorf("%v", m)
+	}
+	if m := manage(t, h, map[string]any{"action": "poll", "session_id": id}); !strings.HasSuffix(m["command"].(string), "; sudo echo as root") {
+		t.Errorf("%v", m)
+	}
+	h = keeping(t) // nobody can be asked
+	if r := run(t, h, `{"command": "sudo true", "background": true}`); !strings.Contains(r.Note, "SUDO_PASSWORD") {
+		t.Errorf("%s", r.text)
 	}
 }

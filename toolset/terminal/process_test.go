@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -115,6 +118,65 @@ func TestBackground_Answers(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.text), &m); err != nil || keysOf(m) != tc.keys || m["exit_code"] != 0.0 || m["error"] != nil {
 			t.Errorf("%s: %s", tc.args, r.text)
 		}
+	}
+}
+
+// OWN-2, ENG-16: what a command left running has an entry of its session, which lists it, sees its end and can end it.
+func TestForeground_WhatIsLeftRunningIsListed(t *testing.T) {
+	h := keeping(t)
+	leave := func(program string) string {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "exit 3")
+		if err := os.WriteFile(file, []byte(program+" >/dev/null 2>&1 & exit 3"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, h, args(t, map[string]any{"command": "bash '" + file + "'"}))
+		var m struct {
+			Left []struct {
+				PID     int
+				Command string
+				ID      string `json:"session_id"`
+			} `json:"left_running"`
+		}
+		if err := json.Unmarshal([]byte(r.text), &m); err != nil || r.ExitCode != 3 || len(m.Left) != 1 || m.Left[0].PID == 0 || m.Left[0].ID == "" {
+			t.Fatalf("%s, %v", r.text, err)
+		}
+		return m.Left[0].ID
+	}
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, other := leave("exec sleep 600"), leave("read x <"+gate)
+	list := manage(t, h, map[string]any{"action": "list"})["processes"].([]any)
+	if len(list) != 2 {
+		t.Errorf("%v", list)
+	}
+	for _, e := range list {
+		if m := e.(map[string]any); m["kind"] != "leftover" || m["status"] != "running" || m["output_preview"] != "" || !strings.Contains(m["command"].(string), "exit 3") {
+			t.Errorf("%v", m)
+		}
+	}
+	if m := manage(t, h, map[string]any{"action": "write", "session_id": id, "data": "x"}); m["error"] == nil {
+		t.Errorf("written to: %v", m)
+	}
+	if m := manage(t, h, map[string]any{"action": "kill", "session_id": id}); m["status"] != "killed" || m["survivors"] != nil {
+		t.Errorf("%v", m)
+	}
+	if m := manage(t, h, map[string]any{"action": "poll", "session_id": id}); m["status"] != "exited" || m["completion_reason"] != "killed" || m["exit_code"] != nil {
+		t.Errorf("%v", m)
+	}
+	if err := os.WriteFile(gate, []byte("go\n"), 0); err != nil { // it goes on to its own end
+		t.Fatal(err)
+	}
+	if m := manage(t, h, map[string]any{"action": "wait", "session_id": other}); m["status"] != "exited" || m["completion_reason"] != "exited" || m["exit_code"] != nil {
+		t.Errorf("%v", m)
+	}
+	gone := leave("exec sleep 600")
+	table := h.services[len(h.services)-1].(*process.Table)
+	ended, err := table.EndSession(t.Context(), "s1")
+	if err != nil || len(ended) != 1 || ended[0].ID != gone {
+		t.Errorf("the end of the session ended %+v, %v", ended, err)
 	}
 }
 

@@ -25,7 +25,11 @@ const (
 	tries        = 3                // times that a person may mistype
 )
 
-const sudoNote = "sudo could not get a password, because nobody can be asked here. The user can set SUDO_PASSWORD (in the environment or in .env) or terminal.sudo_password, or allow sudo without a password."
+const (
+	sudoNote   = "sudo could not get a password, because nobody can be asked here. " + sudoRemedy
+	sudoAhead  = "if a sudo in it wants a password it will fail, because nobody can be asked here. " + sudoRemedy
+	sudoRemedy = "The user can set SUDO_PASSWORD (in the environment or in .env) or terminal.sudo_password, or allow sudo without a password."
+)
 
 // sudoCall is what there is to know of sudo in one call.
 type sudoCall struct {

@@ -146,7 +146,9 @@ func (terminal) Run(ctx context.Context, c *tool.Call) (any, error) {
 	}
 	hooks.transform(ctx, r.Command, &a)
 	res := ended(c, r, a)
-	notes := []string{sudo.finish(ctx, a.Place, a.Result), a.VarsNote}
+	left, why := listLeft(ctx, c, r, a)
+	res.LeftRunning = left
+	notes := []string{sudo.finish(ctx, a.Place, a.Result), a.VarsNote, why}
 	res.Note = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
 	res.PTYNote = ptyNote
 	if a.ExitCode == nothingRan {

@@ -62,11 +62,32 @@ func (w withJobs) Attach(ctx context.Context, id string) (environment.Process, e
 	return p, nil
 }
 
+// Adopt gives what a command left running an entry.
+func (w withJobs) Adopt(ctx context.Context, left environment.Leftover) (environment.Process, error) {
+	return with(ctx, w.keeper, func(l Link) (environment.Process, error) {
+		p, err := l.(jobKeeper).Adopt(ctx, left)
+		if err != nil {
+			return nil, err
+		}
+		i, err := p.Info(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &process{w: w, id: i.ID, link: l, p: p}, nil
+	})
+}
+
+// Forget removes a job that has ended.
+func (w withJobs) Forget(ctx context.Context, id string) error {
+	_, err := with(ctx, w.keeper, func(l Link) (nothing, error) { return nothing{}, l.(jobKeeper).Forget(ctx, id) })
+	return err
+}
+
 // Events gives what jobs have to tell, over as many contacts as it takes. A place in which nothing runs is not set going for it.
-func (w withJobs) Events(ctx context.Context) ([]environment.JobEvent, error) {
+func (w withJobs) Events(ctx context.Context, labels map[string]string) ([]environment.JobEvent, error) {
 	for {
 		change := *w.news.Load()
-		list, err := follow(ctx, w.keeper, look, func(l Link) ([]environment.JobEvent, error) { return l.(jobKeeper).Events(ctx) })
+		list, err := follow(ctx, w.keeper, look, func(l Link) ([]environment.JobEvent, error) { return l.(jobKeeper).Events(ctx, labels) })
 		if !errors.Is(err, ErrAsleep) && !errors.Is(err, environment.ErrGone) {
 			return list, err
 		}

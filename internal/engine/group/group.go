@@ -98,6 +98,8 @@ type Record struct {
 	Cgroup string `json:"cgroup,omitempty"`
 	Leader int    `json:"leader,omitempty"`
 	Start  uint64 `json:"start,omitempty"`
+	// Known are members that lived when the record was made, by pid with their start time.
+	Known map[int]uint64 `json:"known,omitempty"`
 }
 
 // Record describes the group for a guard.
@@ -111,12 +113,25 @@ func (g *Group) Record() Record {
 	return r
 }
 
+// Remains describes what lives of the group once its first process is gone.
+func (g *Group) Remains() Record {
+	r := Record{ID: g.id, Known: map[int]uint64{}}
+	if g.cgroup != nil {
+		r.Cgroup = g.cgroup.dir
+	}
+	for _, p := range g.living() {
+		r.Known[p.pid] = p.start
+	}
+	return r
+}
+
 // Find gives the group that r describes, as seen from a process that is not its parent.
 func Find(r Record) *Group {
 	g := &Group{id: r.ID, known: map[int]uint64{}, sessions: map[int]bool{}}
 	if r.Cgroup != "" {
 		g.cgroup = &cgroup{dir: r.Cgroup}
 	}
+	maps.Copy(g.known, r.Known)
 	if r.Leader != 0 && r.Start != 0 {
 		g.leader = process{pid: r.Leader, start: r.Start}
 		g.known[r.Leader] = r.Start

@@ -15,7 +15,10 @@ import (
 	"github.com/hermes-runtime/hermes/internal/engine/group"
 )
 
-const detachedNote = "the process that kept it died: it can be ended, and what it printed since is missing"
+const (
+	detachedNote = "the process that kept it died: it can be ended, and what it printed since is missing"
+	leftoverNote = "a command left it running: it can be ended, and what it prints goes where it was sent"
+)
 
 // tendEvery is how often jobs are looked at whose end nothing tells.
 const tendEvery = time.Second
@@ -105,7 +108,7 @@ func (j *job) adopt() {
 		return
 	}
 	switch g := j.group(); {
-	case j.rcpt == nil && j.leads():
+	case j.rcpt == nil && j.lives():
 		j.recount()
 	case j.rcpt == nil:
 		j.recount()
@@ -127,6 +130,14 @@ func (j *job) kept() bool {
 // leads reports whether the job's own process lives: the same process, not one that has its number.
 func (j *job) leads() bool {
 	return j.rec.PID != 0 && j.rec.Start != 0 && group.Owner{PID: j.rec.PID, Start: j.rec.Start, Boot: j.rec.Boot}.Alive()
+}
+
+// lives reports whether there is something of the job that hasn't come to its end.
+func (j *job) lives() bool {
+	if j.rec.Leftover {
+		return len(members(j.group())) > 0
+	}
+	return j.leads()
 }
 
 // group finds the group, nil where it can't be told from others'. Where the first process is gone, its number may be another's by now:
@@ -180,6 +191,9 @@ func (j *job) loseOr(g *group.Group, as environment.JobEnd) {
 		Format: format, End: as, Ended: time.Now(), GroupOver: len(left) == 0,
 		Note: "the process that kept it died: output is missing from " + since.Format(time.RFC3339) + " on, and nobody saw the exit code",
 	}
+	if j.rec.Leftover {
+		r.Note = "a command had left it running, and nobody saw the exit code"
+	}
 	if as == environment.EndLost {
 		r.Ended = since
 	}
@@ -217,7 +231,7 @@ func (j *job) look() {
 	switch {
 	case j.detached() && j.kept():
 		j.reread()
-	case j.detached() && !j.leads():
+	case j.detached() && !j.lives():
 		j.loseOr(j.group(), environment.EndExited)
 	case j.lingers():
 		j.mu.Lock()

@@ -167,7 +167,7 @@ func (x *events) load(j *job) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, e := range told {
-		if !taken[e.ID] && time.Since(e.Time) < eventKeep {
+		if !taken[e.ID] && time.Since(e.Time) < j.rec.eventKeep() {
 			x.put(pending{j, e})
 		}
 	}
@@ -188,13 +188,15 @@ func (x *events) drop(id string) {
 }
 
 // Events gives what nobody has taken: see environment.Keeper.
-func (t *Table) Events(ctx context.Context) ([]environment.JobEvent, error) {
+func (t *Table) Events(ctx context.Context, labels map[string]string) ([]environment.JobEvent, error) {
 	x := t.events
 	for {
 		x.mu.Lock()
 		var list []environment.JobEvent
 		for _, p := range x.pending {
-			list = append(list, p.e)
+			if p.j == nil || has(p.e.Labels, labels) {
+				list = append(list, p.e)
+			}
 		}
 		change := x.change
 		x.mu.Unlock()
@@ -210,6 +212,15 @@ func (t *Table) Events(ctx context.Context) ([]environment.JobEvent, error) {
 			return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "wait for what jobs have to tell", Err: errors.New("the table of jobs is closed")}
 		}
 	}
+}
+
+func has(all, some map[string]string) bool {
+	for name, v := range some {
+		if all[name] != v {
+			return false
+		}
+	}
+	return true
 }
 
 // Taken notes that an event was told: see environment.Keeper. One that nobody knows was taken before.

@@ -22,7 +22,7 @@ func collect(t *testing.T, table *jobs.Table, last environment.JobEventType) []e
 	defer cancel()
 	var all []environment.JobEvent
 	for {
-		events, err := table.Events(ctx)
+		events, err := table.Events(ctx, nil)
 		if err != nil {
 			t.Fatalf("no %s in %+v: %v", last, all, err)
 		}
@@ -42,7 +42,7 @@ func none(t *testing.T, table *jobs.Table) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if events, err := table.Events(ctx); err == nil {
+	if events, err := table.Events(ctx, nil); err == nil {
 		t.Errorf("told again, or too much: %+v", events)
 	}
 }
@@ -73,7 +73,7 @@ func TestEvents_OnceAcrossRestarts(t *testing.T) {
 	w := script("echo ready; sleep 0.1")
 	w.Watch = []string{"ready"}
 	ended(t, start(t, table, w))
-	events, err := table.Events(t.Context())
+	events, err := table.Events(t.Context(), nil)
 	if err != nil || len(events) != 3 {
 		t.Fatalf("%+v, %v", events, err)
 	}
@@ -84,7 +84,7 @@ func TestEvents_OnceAcrossRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	table = openTable(t, jobs.Options{Dir: dir})
-	again, err := table.Events(t.Context())
+	again, err := table.Events(t.Context(), nil)
 	if err != nil || len(again) != 2 || again[0].ID != events[1].ID || again[1].ID != events[2].ID || again[1].Pattern != "ready" {
 		t.Fatalf("%+v, %v", again, err)
 	}

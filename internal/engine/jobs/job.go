@@ -3,6 +3,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (j *job) launch(ctx context.Context, s Spec) (*engine.Started, error) {
 	if err := reserve(j.dir); err != nil {
 		return nil, wrong("keep room for the receipt", err)
 	}
-	log, err := newJournal(filepath.Join(j.dir, logName), j.t.o.LogHead, j.t.o.LogTail)
+	log, err := newJournal(filepath.Join(j.dir, logName), j.t.o.LogHead, cmp.Or(s.Job.Bounds.LogBytes, j.t.o.LogTail))
 	if err != nil {
 		return nil, wrong("make the log", err)
 	}
@@ -239,6 +240,9 @@ func (j *job) info(preview int) environment.JobInfo {
 		i.Status, i.Ended, i.ExitCode, i.End, i.Source, i.Limit, i.Note = environment.JobExited, x.Ended, x.ExitCode, x.End, x.Source, x.Limit, x.Note
 	} else if i.Detached {
 		i.Note = detachedNote
+		if r.Leftover {
+			i.Note = leftoverNote
+		}
 	}
 	j.mu.Unlock()
 	if !j.ready() {
@@ -366,6 +370,8 @@ func (j *job) input() (*engine.Started, error) {
 	switch {
 	case j.rcpt != nil:
 		return nil, fmt.Errorf("the job has ended: %w", io.ErrClosedPipe)
+	case j.rec.Leftover:
+		return nil, fmt.Errorf("a command left it running, which had its input: %w", io.ErrClosedPipe)
 	case st == nil:
 		return nil, fmt.Errorf("the keeper that held the job's input is gone: %w", io.ErrClosedPipe)
 	case j.rec.Terminal == nil && !j.rec.KeepStdin:

@@ -3,6 +3,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,13 @@ type record struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Life      time.Duration     `json:"longest_life,omitempty"` // 0 = as long as it likes
 	Started   time.Time         `json:"started_at"`
+	Leftover  bool              `json:"leftover,omitempty"`   // a command in the foreground left it running: its group is all there is of it
+	Keep      time.Duration     `json:"keep,omitempty"`       // how long it is remembered after its end
+	EventKeep time.Duration     `json:"event_keep,omitempty"` // how long what it has to tell waits
 }
+
+// eventKeep is how long what the job has to tell waits for somebody to take it.
+func (r record) eventKeep() time.Duration { return cmp.Or(r.EventKeep, eventKeep) }
 
 // receipt is how it ended: receipt.json.
 type receipt struct {

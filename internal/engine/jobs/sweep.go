@@ -3,6 +3,9 @@
 package jobs
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,9 +36,9 @@ func (t *Table) sweep() {
 	slices.SortFunc(done, func(a, b old) int { return a.ended.Compare(b.ended) })
 	for _, d := range done {
 		waits := t.events.waits(d.j.rec.ID)
-		keep := t.o.Keep
+		keep := cmp.Or(d.j.rec.Keep, t.o.Keep)
 		if waits {
-			keep = max(keep, eventKeep)
+			keep = max(keep, d.j.rec.eventKeep())
 		}
 		if time.Since(d.ended) <= keep && (size <= t.o.KeepBytes || waits) {
 			continue
@@ -43,6 +46,19 @@ func (t *Table) sweep() {
 		t.forget(d.j)
 		size -= d.size
 	}
+}
+
+// Forget removes a job that has ended: see environment.Keeper.
+func (t *Table) Forget(_ context.Context, id string) error {
+	j := t.find(id)
+	switch {
+	case j == nil:
+		return nil
+	case j.holds() || j.lingers():
+		return fmt.Errorf("forget the job %s: it has not ended", id)
+	}
+	t.forget(j)
+	return nil
 }
 
 func (t *Table) forget(j *job) {

@@ -140,7 +140,7 @@ func (t *Table) enter(s Spec) (*job, error) {
 	if t.closed {
 		return nil, errors.New("the table of jobs is closed")
 	}
-	if err := t.room(s.Job.Labels[LabelOwner]); err != nil {
+	if err := t.room(s.Job); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(j.dir, 0o700); err != nil {
@@ -151,7 +151,9 @@ func (t *Table) enter(s Spec) (*job, error) {
 }
 
 // room says why no further job may run.
-func (t *Table) room(owner string) error {
+func (t *Table) room(job environment.Job) error {
+	owner := job.Labels[LabelOwner]
+	most, mostOwn := cmp.Or(job.Bounds.Running, t.o.MaxRunning), cmp.Or(job.Bounds.PerOwner, t.o.MaxPerOwner)
 	all, own := tally{}, tally{}
 	for _, j := range t.jobs {
 		if j.holds() {
@@ -162,10 +164,10 @@ func (t *Table) room(owner string) error {
 		}
 	}
 	switch {
-	case all.n >= t.o.MaxRunning:
-		return &LimitError{"process.max_running", t.o.MaxRunning, all.n, all.oldest.rec.ID}
-	case own.n >= t.o.MaxPerOwner:
-		return &LimitError{"process.max_running_per_session", t.o.MaxPerOwner, own.n, own.oldest.rec.ID}
+	case all.n >= most:
+		return &LimitError{"process.max_running", most, all.n, all.oldest.rec.ID}
+	case own.n >= mostOwn:
+		return &LimitError{"process.max_running_per_session", mostOwn, own.n, own.oldest.rec.ID}
 	}
 	return nil
 }
@@ -192,7 +194,7 @@ func recordOf(s Spec, id string, t *Table) record {
 	return record{
 		Format: format, ID: id, Command: shown, Boot: t.self.Boot, Scope: t.o.Scope, Keeper: t.self.String(),
 		Terminal: s.Job.Terminal, KeepStdin: s.Job.KeepStdin, Notify: s.Job.Notify, Watch: slices.Clone(s.Job.Watch),
-		Labels: maps.Clone(s.Job.Labels), Life: c.Timeout, Started: time.Now(),
+		Labels: maps.Clone(s.Job.Labels), Life: c.Timeout, Started: time.Now(), Keep: s.Job.Bounds.Keep, EventKeep: s.Job.Bounds.EventKeep,
 	}
 }
 

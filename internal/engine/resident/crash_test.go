@@ -98,7 +98,7 @@ func told(t *testing.T, home string, list []environment.JobInfo) {
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		events, err := k.Events(ctx)
+		events, err := k.Events(ctx, nil)
 		cancel()
 		if err != nil {
 			break

@@ -54,8 +54,18 @@ func (p *Place) Attach(ctx context.Context, id string) (environment.Process, err
 	return attachAt(ctx, p, id)
 }
 
+// Adopt gives what a command there left running an entry.
+func (p *Place) Adopt(ctx context.Context, l environment.Leftover) (environment.Process, error) {
+	return adoptAt(ctx, p, l)
+}
+
+// Forget removes a job there that has ended.
+func (p *Place) Forget(ctx context.Context, id string) error { return forgetAt(ctx, p, id) }
+
 // Events gives what jobs there have to tell.
-func (p *Place) Events(ctx context.Context) ([]environment.JobEvent, error) { return eventsAt(ctx, p) }
+func (p *Place) Events(ctx context.Context, labels map[string]string) ([]environment.JobEvent, error) {
+	return eventsAt(ctx, p, labels)
+}
 
 // Taken says that an event was told.
 func (p *Place) Taken(ctx context.Context, eventID string) error { return takenAt(ctx, p, eventID) }

@@ -18,6 +18,8 @@ const (
 	jobStart  jobOp = "start"
 	jobList   jobOp = "list"
 	jobFind   jobOp = "find"
+	jobAdopt  jobOp = "adopt"
+	jobForget jobOp = "forget"
 	jobEvents jobOp = "events"
 	jobTaken  jobOp = "taken"
 	jobInfo   jobOp = "info"
@@ -43,6 +45,9 @@ type jobRequest struct {
 	Size    *environment.Size `json:"size,omitempty"`
 	Offset  int               `json:"offset,omitempty"`
 	Limit   int               `json:"limit,omitempty"`
+
+	Labels   map[string]string     `json:"labels,omitempty"`
+	Leftover *environment.Leftover `json:"leftover,omitempty"`
 }
 
 // startRequest is a job on its way.
@@ -51,6 +56,7 @@ type startRequest struct {
 	State *snapshot       `json:"state,omitempty"`
 	Base  *baseRequest    `json:"base,omitempty"` // nil = that of the place
 	Grace time.Duration   `json:"grace,omitempty"`
+	Sudo  *string         `json:"sudo,omitempty"` // what its sudo is told; kept in memory until the job is over
 }
 
 // baseRequest is what a place gives a command.
@@ -167,6 +173,13 @@ func startAt(ctx context.Context, a asker, s startRequest) (environment.Process,
 	if len(s.Job.Command.Extra) > 0 {
 		return nil, &environment.Error{Kind: environment.ErrUnsupported, Op: "hand over a descriptor", Err: errors.New("a job has none of its starter")}
 	}
+	if secret := s.Job.Command.SudoSecret; secret != nil { // the job may ask when nobody of its starter is there any more
+		v, err := secret(ctx)
+		if err != nil {
+			return nil, &environment.Error{Kind: environment.ErrNotStarted, Op: "find the password for sudo", Err: err}
+		}
+		s.Sudo = &v
+	}
 	s.State = snapshotOf(s.Job.Command.State)
 	answer, err := askFor(ctx, a, jobRequest{Op: jobStart, Start: &s})
 	if err != nil {
@@ -187,8 +200,21 @@ func attachAt(ctx context.Context, a asker, id string) (environment.Process, err
 	return farJob{a, id}, nil
 }
 
-func eventsAt(ctx context.Context, a asker) ([]environment.JobEvent, error) {
-	answer, err := askFor(ctx, a, jobRequest{Op: jobEvents})
+func adoptAt(ctx context.Context, a asker, l environment.Leftover) (environment.Process, error) {
+	answer, err := askFor(ctx, a, jobRequest{Op: jobAdopt, Leftover: &l})
+	if err != nil {
+		return nil, err
+	}
+	return farJob{a, answer.ID}, nil
+}
+
+func forgetAt(ctx context.Context, a asker, id string) error {
+	_, err := askFor(ctx, a, jobRequest{Op: jobForget, ID: id})
+	return err
+}
+
+func eventsAt(ctx context.Context, a asker, labels map[string]string) ([]environment.JobEvent, error) {
+	answer, err := askFor(ctx, a, jobRequest{Op: jobEvents, Labels: labels})
 	return answer.Events, err
 }
 

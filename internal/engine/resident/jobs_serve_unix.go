@@ -19,7 +19,9 @@ type JobHost interface {
 	Start(ctx context.Context, s jobs.Spec) (environment.Process, error)
 	Jobs(ctx context.Context, preview int) ([]environment.JobInfo, error)
 	Attach(ctx context.Context, id string) (environment.Process, error)
-	Events(ctx context.Context) ([]environment.JobEvent, error)
+	Adopt(ctx context.Context, l environment.Leftover) (environment.Process, error)
+	Forget(ctx context.Context, id string) error
+	Events(ctx context.Context, labels map[string]string) ([]environment.JobEvent, error)
 	Taken(ctx context.Context, eventID string) error
 	Close(ctx context.Context) error
 }
@@ -49,7 +51,11 @@ func serveJob(ctx context.Context, host JobHost, r jobRequest, base func(context
 	case jobList:
 		a.Jobs, err = host.Jobs(ctx, r.Preview)
 	case jobEvents:
-		a.Events, err = host.Events(ctx)
+		a.Events, err = host.Events(ctx, r.Labels)
+	case jobAdopt:
+		a.ID, err = serveAdopt(ctx, host, r.Leftover)
+	case jobForget:
+		err = host.Forget(ctx, r.ID)
 	case jobTaken:
 		err = host.Taken(ctx, r.ID)
 	default:
@@ -67,6 +73,9 @@ func serveStart(ctx context.Context, host JobHost, r *startRequest, base func(co
 	}
 	s := jobs.Spec{Job: r.Job, Grace: r.Grace}
 	s.Job.Command.State = r.State.state()
+	if r.Sudo != nil {
+		s.Job.Command.SudoSecret = func(context.Context) (string, error) { return *r.Sudo, nil }
+	}
 	switch {
 	case r.Base != nil:
 		s.Base = engine.Base{Environ: r.Base.Environ, Home: r.Base.Home, Temp: r.Base.Temp}
@@ -79,6 +88,18 @@ func serveStart(ctx context.Context, host JobHost, r *startRequest, base func(co
 		return "", fmt.Errorf("start a job: %w: the request doesn't say with which variables", environment.ErrNotStarted)
 	}
 	p, err := host.Start(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	i, err := p.Info(ctx, 0)
+	return i.ID, err
+}
+
+func serveAdopt(ctx context.Context, host JobHost, l *environment.Leftover) (string, error) {
+	if l == nil {
+		return "", fmt.Errorf("give what a command left running an entry: %w: the request names nothing", environment.ErrUnsupported)
+	}
+	p, err := host.Adopt(ctx, *l)
 	if err != nil {
 		return "", err
 	}

@@ -70,7 +70,7 @@ func TestPlace_JobsOutliveTheStream(t *testing.T) {
 	if i := endOf(t, p); *i.ExitCode != 6 || i.Preview != "1 "+home+"\nthrough\n" {
 		t.Errorf("%+v", i)
 	}
-	if events, err := second.Events(t.Context()); err != nil || len(events) != 1 || events[0].Job != id || second.Taken(t.Context(), events[0].ID) != nil {
+	if events, err := second.Events(t.Context(), nil); err != nil || len(events) != 1 || events[0].Job != id || second.Taken(t.Context(), events[0].ID) != nil {
 		t.Errorf("%+v, %v", events, err)
 	}
 	if list, err := second.Jobs(t.Context()); err != nil || len(list) != 1 || list[0].ID != id {

@@ -170,7 +170,7 @@ func (k *Keeper) launch() error {
 
 // repeatable are the requests that do no harm when they are done twice.
 var repeatable = map[jobOp]bool{
-	jobList: true, jobFind: true, jobEvents: true, jobTaken: true, jobInfo: true, jobWait: true, jobKill: true, jobScreen: true, jobLog: true,
+	jobList: true, jobFind: true, jobEvents: true, jobTaken: true, jobForget: true, jobInfo: true, jobWait: true, jobKill: true, jobScreen: true, jobLog: true,
 }
 
 // ask sends a request. Where the keeper dies over it, the next one is asked.
@@ -231,8 +231,25 @@ func (k *Keeper) Attach(ctx context.Context, id string) (environment.Process, er
 	return attachAt(ctx, k, id)
 }
 
+// Adopt gives what a command left running an entry.
+func (k *Keeper) Adopt(ctx context.Context, l environment.Leftover) (environment.Process, error) {
+	p, err := adoptAt(ctx, k, l)
+	if err == nil {
+		k.wake()
+	}
+	return p, err
+}
+
+// Forget removes a job that has ended.
+func (k *Keeper) Forget(ctx context.Context, id string) error {
+	if !k.exists() {
+		return nil
+	}
+	return forgetAt(ctx, k, id)
+}
+
 // Events gives what jobs have to tell. No keeper is started to say that there are none.
-func (k *Keeper) Events(ctx context.Context) ([]environment.JobEvent, error) {
+func (k *Keeper) Events(ctx context.Context, labels map[string]string) ([]environment.JobEvent, error) {
 	if !k.exists() {
 		k.mu.Lock()
 		first := k.any
@@ -243,7 +260,7 @@ func (k *Keeper) Events(ctx context.Context) ([]environment.JobEvent, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
-	return eventsAt(ctx, k)
+	return eventsAt(ctx, k, labels)
 }
 
 // Taken says that an event was told.

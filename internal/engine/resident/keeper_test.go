@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -267,7 +268,7 @@ func TestKeeper_Operations(t *testing.T) {
 	if _, err := p.Write(t.Context(), []byte("x")); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("write after the end: %v", err)
 	}
-	events, err := k.Events(t.Context())
+	events, err := k.Events(t.Context(), nil)
 	if err != nil || len(events) != 1 || events[0].Job != i.ID || events[0].Output != "a\nb\nc\n" || *events[0].ExitCode != 2 {
 		t.Fatalf("%+v, %v", events, err)
 	}
@@ -276,7 +277,7 @@ func TestKeeper_Operations(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if events, err = k.Events(ctx); err == nil {
+	if events, err = k.Events(ctx, nil); err == nil {
 		t.Errorf("taken, and given again: %+v", events)
 	}
 	if _, err := k.Attach(t.Context(), "proc_ffffffffffff"); !errors.Is(err, fs.ErrNotExist) {
@@ -329,7 +330,7 @@ func TestKeeper_Killed(t *testing.T) {
 		t.Errorf("finished: %+v", i)
 	}
 	i := endOf(t, told)
-	events, err := k.Events(t.Context())
+	events, err := k.Events(t.Context(), nil)
 	if err != nil || len(events) != 1 || events[0].Job != i.ID || events[0].ExitCode != nil {
 		t.Errorf("%+v, %v", events, err)
 	}
@@ -338,5 +339,25 @@ func TestKeeper_Killed(t *testing.T) {
 	}
 	if i := infoOf(t, quiet); i.Status != environment.JobExited || i.End != environment.EndKilled || i.ExitCode != nil {
 		t.Errorf("killed: %+v", i)
+	}
+}
+
+// SUD-2: what answers a job's sudo is with its keeper, whoever of its starter is left, and stands in no file, argument or variable.
+func TestKeeper_AnswersSudo(t *testing.T) {
+	home := newHome(t, "30s")
+	k := keeperOf(t, home)
+	j := script(`[ "$("$SUDO_ASKPASS")" = "open sesame" ] && grep -c 'open [s]esame' /proc/$$/environ /proc/$PPID/environ /proc/$PPID/cmdline; true`)
+	j.Shown = "one that asks"
+	j.Command.SudoSecret = func(context.Context) (string, error) { return "open sesame", nil }
+	i := endOf(t, startJob(t, k, j))
+	if got := strings.Count(i.Preview, ":0\n"); got != 3 {
+		t.Errorf("%q", i.Preview)
+	}
+	if out, err := exec.Command("grep", "-r", "open [s]esame", home).Output(); len(out) > 0 {
+		t.Errorf("on the disk: %s, %v", out, err)
+	}
+	j.Command.SudoSecret = func(context.Context) (string, error) { return "", errors.New("nobody knows it") }
+	if _, err := k.Start(t.Context(), jobs.Spec{Job: j}); !errors.Is(err, environment.ErrNotStarted) {
+		t.Errorf("%v", err)
 	}
 }
