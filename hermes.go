@@ -107,7 +107,7 @@ func (r *Runtime) Open(ctx context.Context) (*Runtime, error) {
 	o := r.options
 	inner, err := runtime.Open(ctx, runtime.Options{
 		Home: o.Home, ConfigFile: o.ConfigFile, Dir: o.Dir, Tools: o.Table, Embedded: o.Tools, Hooks: o.Hooks, Asker: o.Asker,
-		Environ: o.Environ, Log: o.Log, Progress: o.Progress, GuardArgv: guardArgv(),
+		Environ: o.Environ, Log: o.Log, Progress: o.Progress, GuardArgv: roleArgv(guardRole), KeeperArgv: roleArgv(keeperRole),
 	})
 	if err != nil {
 		return nil, err
@@ -194,31 +194,39 @@ func (r *Runtime) Close(ctx context.Context) error {
 	return r.inner.Close(ctx)
 }
 
-// guardRole is the argument by which Init recognises that the program was started as a guard.
-const guardRole = "hermes-guard"
+// The arguments by which Init recognises that the program was started in a hidden role.
+const (
+	guardRole  = "hermes-guard"
+	keeperRole = "hermes-keeper"
+)
 
-var canGuard bool
-
-// Init lets the program serve the runtime in hidden roles: call it first in main. If the program was started as the guard that
-// ends what a dead runtime left behind, Init does that work and exits. A program that doesn't call it works too, but what it runs
-// outlives it if it is killed.
-func Init() {
-	canGuard = true
-	if len(os.Args) == 2 && os.Args[1] == guardRole {
-		if runtime.Guard(os.Stdin) != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+// roles are what the program can be started as.
+var roles = map[string]func() error{
+	guardRole:  func() error { return runtime.Guard(os.Stdin) },
+	keeperRole: func() error { return runtime.Keeper(context.Background(), "") },
 }
 
-func guardArgv() []string {
-	if !canGuard {
-		return nil
+var initialised bool
+
+// Init lets the program serve the runtime in hidden roles: call it first in main. If the program was started as the guard that ends
+// what a dead runtime left behind, or as the keeper of its background processes, Init does that work and exits. A program that doesn't
+// call it works too, but its background processes end with it, and what else it runs outlives it if it is killed.
+func Init() {
+	initialised = true
+	if len(os.Args) != 2 || roles[os.Args[1]] == nil {
+		return
 	}
+	if roles[os.Args[1]]() != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// roleArgv starts this program in a role, nil where it would not know it.
+func roleArgv(role string) []string {
 	exe, err := os.Executable()
-	if err != nil {
+	if err != nil || !initialised {
 		return nil
 	}
-	return []string{exe, guardRole}
+	return []string{exe, role}
 }

@@ -24,7 +24,7 @@ var shout = tool.Func(tool.Spec{
 })
 
 func main() {
-	hermes.Init() // first: the program may have been started as the guard of another run of it
+	hermes.Init() // first: the program may have been started in a hidden role for another run of it
 	log.SetFlags(0)
 	if err := run(context.Background()); err != nil {
 		log.Fatal(err)

@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"context"
-	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hermes-runtime/hermes/internal/atomicfile"
 	"github.com/hermes-runtime/hermes/internal/engine/resident"
 	"github.com/hermes-runtime/hermes/internal/runtime"
 )
@@ -24,7 +20,7 @@ func (a *app) resident() *cobra.Command {
 			case guard:
 				return runtime.Guard(os.Stdin)
 			case keeper:
-				return keep(cmd.Context())
+				return runtime.Keeper(cmd.Context(), version())
 			case term.IsTerminal(int(os.Stdin.Fd())):
 				return usage("hermes starts this by itself; there is nothing to do with it by hand")
 			}
@@ -35,22 +31,6 @@ func (a *app) resident() *cobra.Command {
 	cmd.Flags().BoolVar(&keeper, "keeper", false, "keep the jobs of HERMES_HOME")
 	cmd.Flags().BoolVar(&text, "text", false, "the stream carries lines of text only")
 	return cmd
-}
-
-// keep keeps jobs. What goes wrong is noted beside its socket: nobody listens to it.
-func keep(ctx context.Context) error {
-	home := os.Getenv("HERMES_HOME")
-	if home == "" {
-		return usage("HERMES_HOME doesn't say whose jobs to keep")
-	}
-	o := resident.KeeperServeOptions{Home: home, Scope: os.Getenv(resident.ScopeVariable), Build: version()}
-	notes := &atomicfile.Rotating{Path: filepath.Join(home, "run", "keeper.log")}
-	o.Log = slog.New(slog.NewTextHandler(notes, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	err := runtime.Keeper(ctx, o)
-	if err != nil {
-		o.Log.Error("the keeper of jobs ended", "error", err)
-	}
-	return err
 }
 
 // keeperArgv starts a keeper.

@@ -10,7 +10,9 @@ import (
 	"maps"
 	goruntime "runtime"
 	"slices"
+	"time"
 
+	"github.com/hermes-runtime/hermes/channel"
 	env "github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/secret"
@@ -51,7 +53,30 @@ func (r *Runtime) OpenOptions(b env.Backend) (env.OpenOptions, error) {
 		Config: settings, HermesHome: r.home, Getenv: r.Getenv, Environ: r.environList,
 		Passthrough: r.place.Passthrough, Secrets: r.secretVariables, KillGrace: r.place.KillGrace, Limits: r.place.Limits.Bounds(),
 		GuardArgv: r.options.GuardArgv, KeeperArgv: r.options.KeeperArgv, Subreaper: r.options.Subreaper, Log: r.log, Stderr: r.options.Progress,
+		AskSecret: r.askSecret(),
 	}, err
+}
+
+// secretTime is how long a person has to type a passphrase; a host over SSH doesn't wait longer either.
+const secretTime = 2 * time.Minute
+
+// askSecret has a person type what must not be shown. nil where nobody is there.
+func (r *Runtime) askSecret() func(ctx context.Context, what string) (string, error) {
+	asker := r.options.Asker
+	if asker == nil {
+		return nil
+	}
+	return func(ctx context.Context, what string) (string, error) {
+		a, _, err := r.desk.Ask(ctx, asker, func(int) (channel.Question, bool) {
+			now := time.Now()
+			return channel.Question{Kind: channel.KindSecret, Title: what, Created: now, Expires: now.Add(secretTime)}, true
+		})
+		if err != nil {
+			return "", fmt.Errorf("ask for %q: %w", what, err)
+		}
+		r.secrets.Add("TYPED_SECRET", a.Secret) // so that it is taken out of whatever shows it
+		return a.Secret, nil
+	}
 }
 
 // backendConfig fills the settings that a backend declares.

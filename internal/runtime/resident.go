@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
 
+	"github.com/hermes-runtime/hermes/internal/atomicfile"
 	"github.com/hermes-runtime/hermes/internal/engine/guard"
 	"github.com/hermes-runtime/hermes/internal/engine/resident"
 )
@@ -21,14 +25,24 @@ func Resident(ctx context.Context, o resident.ServeOptions) error {
 	return resident.Serve(ctx, resident.Stdio(), o)
 }
 
-// Keeper is the hidden role that keeps the jobs of a home, whoever comes and goes. Where another one does already there is nothing to do.
-func Keeper(ctx context.Context, o resident.KeeperServeOptions) error {
-	if err := resident.Detach(); err != nil {
-		return err
+// Keeper is the hidden role that keeps the jobs of HERMES_HOME, whoever comes and goes. Where another one does already there is
+// nothing to do. What goes wrong is noted beside its socket: nobody listens to it. build names the program, for messages.
+func Keeper(ctx context.Context, build string) error {
+	home := os.Getenv("HERMES_HOME")
+	if home == "" {
+		return errors.New("HERMES_HOME doesn't say whose jobs to keep")
 	}
-	err := resident.ServeKeeper(ctx, o)
+	notes := &atomicfile.Rotating{Path: filepath.Join(home, "run", "keeper.log")}
+	log := slog.New(slog.NewTextHandler(notes, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	err := resident.Detach()
+	if err == nil {
+		err = resident.ServeKeeper(ctx, resident.KeeperServeOptions{Home: home, Scope: os.Getenv(resident.ScopeVariable), Build: build, Log: log})
+	}
 	if errors.Is(err, resident.ErrKept) {
 		return nil
+	}
+	if err != nil {
+		log.Error("the keeper of jobs ended", "error", err)
 	}
 	return err
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/internal/approval"
+	"github.com/hermes-runtime/hermes/internal/approval/ask"
 	"github.com/hermes-runtime/hermes/internal/atomicfile"
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
@@ -78,6 +79,7 @@ type Runtime struct {
 	jobs     *process.Table
 	observer *observe.Observer
 	sudo     session.Sudo
+	desk     ask.Desk // for what backends ask of a person
 	memory   tool.Memory
 	sweep    func(string)
 
@@ -137,7 +139,10 @@ func (r *Runtime) build() {
 	r.services = &services{doc: func() *config.Document { return r.doc }, getenv: r.Getenv, warn: r.problem}
 	r.place = r.readPlace()
 	r.places = r.environments()
-	r.jobs = process.New(process.Options{Homes: r.jobHomes, Note: r.noteJobs, Redact: r.hide, Log: r.log})
+	r.jobs = process.New(process.Options{
+		Homes: r.jobHomes, Note: r.noteJobs, Bounds: r.settings.jobs.Bounds(), ForgetWithSession: r.settings.jobs.KeepFinished == 0,
+		Redact: r.hide, Log: r.log,
+	})
 	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools(), Checked: r.checked})
 	for _, t := range o.Embedded {
 		if err := r.registry.Register(registry.Embedder, t); err != nil {

@@ -225,7 +225,7 @@ func TestContact_NewsIsWaitedForAsleep(t *testing.T) {
 	}
 	told := make(chan answer, 1)
 	go func() {
-		events, err := e.(environment.Keeper).Events(t.Context())
+		events, err := e.(environment.Keeper).Events(t.Context(), nil)
 		told <- answer{events, err}
 	}()
 	if _, err := e.Run(t.Context(), environment.Command{Script: "true"}); err != nil {
@@ -250,7 +250,7 @@ func TestContact_NewsIsWaitedForAsleep(t *testing.T) {
 		t.Error(err)
 	}
 	go func() {
-		_, err := e.(environment.Keeper).Events(t.Context())
+		_, err := e.(environment.Keeper).Events(t.Context(), nil)
 		told <- answer{err: err}
 	}()
 	if err := e.Close(t.Context()); err != nil {
