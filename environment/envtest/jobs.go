@@ -225,7 +225,7 @@ func toldOnce(t *testing.T, s *suite) {
 	defer cancel()
 	told := map[environment.JobEventType]int{}
 	for told[environment.EventCompletion] == 0 || told[environment.EventWatch] == 0 {
-		events, err := k.Events(ctx)
+		events, err := k.Events(ctx, nil)
 		if err != nil || ctx.Err() != nil {
 			t.Fatalf("told %v, %v", told, err)
 		}
@@ -244,7 +244,7 @@ func toldOnce(t *testing.T, s *suite) {
 	}
 	none, stop := context.WithCancel(t.Context())
 	stop()
-	events, _ := k.Events(none) // what is there at once
+	events, _ := k.Events(none, nil) // what is there at once
 	for _, e := range events {
 		if e.Job == id {
 			t.Errorf("told again: %+v", e)
