@@ -71,7 +71,7 @@ func TestJobs_RunInTheContainerOnPipesAndOnTerminals(t *testing.T) { // RMT-1, P
 	if i := ended(t, p); *i.ExitCode != 7 || i.Preview != "from here\ngot a line\n" {
 		t.Errorf("%+v", i)
 	}
-	if events, err := e.(environment.Keeper).Events(t.Context()); err != nil || len(events) != 1 || events[0].Type != environment.EventCompletion {
+	if events, err := e.(environment.Keeper).Events(t.Context(), nil); err != nil || len(events) != 1 || events[0].Type != environment.EventCompletion {
 		t.Errorf("%+v, %v", events, err)
 	}
 	if r, err := e.Files().Stat(t.Context(), infoOf(t, p).Log); err != nil || r.Size == 0 {

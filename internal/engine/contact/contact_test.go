@@ -239,7 +239,7 @@ func TestContact_NewsIsWaitedForAsleep(t *testing.T) {
 	l.links[1].end()
 	l.news = make(chan struct{})
 	go func() {
-		_, err := e.(environment.Keeper).Events(ctx)
+		_, err := e.(environment.Keeper).Events(ctx, nil)
 		told <- answer{err: err}
 	}()
 	cancel()
