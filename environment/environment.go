@@ -67,6 +67,7 @@ type Mount struct {
 	Host     string
 	Inside   Path
 	Writable bool
+	Own      bool // a directory that hermes keeps for this place alone: what it holds belongs to the place, not to the host's people
 }
 
 // Command is one command. What can't be sent anywhere has no name in JSON.

@@ -71,7 +71,7 @@ func TestFiles_AreKeptBelowTheSandboxesOrInMemory(t *testing.T) { // DKR-7, CON-
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
-	want := []environment.Mount{{Host: filepath.Join(base, "home"), Inside: "/root", Writable: true}, {Host: filepath.Join(base, "workspace"), Inside: "/workspace", Writable: true}}
+	want := []environment.Mount{{Host: filepath.Join(base, "home"), Inside: "/root", Writable: true, Own: true}, {Host: filepath.Join(base, "workspace"), Inside: "/workspace", Writable: true, Own: true}}
 	got := e.Info().Traits
 	slices.SortFunc(got.Mounts, func(a, b environment.Mount) int { return strings.Compare(string(a.Inside), string(b.Inside)) })
 	if !slices.Equal(got.Mounts, want) || got.HostLike || got.Privileged || !got.Network || len(got.Sockets) > 0 {

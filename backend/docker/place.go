@@ -45,7 +45,7 @@ func hostDir(cwd string) string { return envs.StartDir(cwd) }
 func (p *place) describe(pl *plan) {
 	i := p.box.info
 	p.base = environment.Info{
-		Backend: name, ID: p.box.name, Namespace: environment.NamespaceOwn, Traits: traitsOf(i.HostConfig, environmentMounts(i.Mounts)), Notes: pl.notes,
+		Backend: name, ID: p.box.name, Namespace: environment.NamespaceOwn, Traits: traitsOf(i.HostConfig, pl.mark(environmentMounts(i.Mounts))), Notes: pl.notes,
 	}
 	if !p.d.at.local() {
 		p.base.Notes = append(p.base.Notes, "the container engine runs elsewhere: "+p.d.at.host)

@@ -167,6 +167,14 @@ func labelText(s string) string {
 	return cmp.Or(s[:min(len(s), 63)], "unknown")
 }
 
+// mark tells which of the mounts keep what belongs to the container alone.
+func (p *plan) mark(mounts []environment.Mount) []environment.Mount {
+	for i := range mounts {
+		mounts[i].Own = slices.Contains(p.made, mounts[i].Host)
+	}
+	return mounts
+}
+
 // environmentMounts are what a container shows of the host.
 func environmentMounts(points []container.MountPoint) []environment.Mount {
 	var out []environment.Mount

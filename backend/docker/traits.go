@@ -48,5 +48,5 @@ func (p *plan) planned() []environment.Mount {
 			out = append(out, environment.Mount{Host: source, Inside: environment.Path(at), Writable: !readOnly(opts)})
 		}
 	}
-	return out
+	return p.mark(out)
 }

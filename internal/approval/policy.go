@@ -136,10 +136,17 @@ func (c *check) waived(f *rules.Finding) (How, bool) {
 	return ByEnvironment, !f.Row.Leaves && f.Row.Family != familyOwn && !c.onMount(f)
 }
 
-// onMount tells whether a target lies on, or above, what the host shares with the environment. A target that isn't known may.
+// onMount tells whether a target lies on, or above, what the host shares with the environment. A target that isn't known may. What the
+// environment keeps on the host for itself alone is its own: only the loss of all of it is worth a question.
 func (c *check) onMount(f *rules.Finding) bool {
 	for _, t := range f.Targets {
 		for _, m := range c.req.Mounts {
+			if m.Own {
+				if beneath(string(m.Inside), t.Path) {
+					return true
+				}
+				continue
+			}
 			if !analysis.Known(t.Path) || t.Class == analysis.ClassUnknown || overlaps(t.Path, string(m.Inside)) {
 				return true
 			}

@@ -161,6 +161,7 @@ func TestPolicy_AFloorActOfADeviceMayBeTyped(t *testing.T) {
 // A55: in a sandbox what is asked depends on what the harm can reach.
 func TestPolicy_SandboxesByWhatTheyExpose(t *testing.T) {
 	mounts := []environment.Mount{{Host: "/data/app", Inside: "/work", Writable: true}, {Host: "/home", Inside: "/homes", Writable: true}}
+	own := []environment.Mount{{Host: "/h/sandboxes/docker/t/home", Inside: "/root", Writable: true, Own: true}}
 	for _, c := range []struct {
 		sandboxed approval.Sandboxed
 		command   string
@@ -184,6 +185,15 @@ func TestPolicy_SandboxesByWhatTheyExpose(t *testing.T) {
 		}
 		if d := approval.New(approval.Config{Sandboxed: c.sandboxed}).Check(t.Context(), req); d.Outcome != c.want {
 			t.Errorf("%s: %q: %s, want %s", c.sandboxed, c.command, d.Outcome, c.want)
+		}
+	}
+	for text, want := range map[string]approval.Outcome{
+		"rm -rf /root/build": "approved", "rm -rf $X": "approved", "rm -rf /root": "unattended", "rm -rf ~": "unattended", "rm -rf /": "unattended",
+	} {
+		req := command(text)
+		req.HostLike, req.HostHome, req.Home, req.Dir, req.Mounts = false, "/home/ann", "/root", "/root", own
+		if d := approval.New(approval.Config{}).Check(t.Context(), req); d.Outcome != want {
+			t.Errorf("%q where the home is kept for the container: %s, want %s", text, d.Outcome, want)
 		}
 	}
 	for _, c := range []struct {
