@@ -11,10 +11,7 @@ import (
 // inline reads the program text that an interpreter of another language is given: what it does becomes commands, which the rules
 // judge as they judge the shell's own.
 func (r *reader) inline(st *state, text Word, c *Command, at place) output {
-	lang, ok := payload.LangOf(c.Program)
-	if !ok {
-		return output{}
-	}
+	lang, _ := payload.LangOf(c.Program)
 	printed := nothing
 	for _, v := range text.Values() {
 		v = Plain(v)
@@ -74,7 +71,7 @@ func (r *reader) around(st *state, at place) payload.Input {
 	in := payload.Input{Home: r.home(st)[0], Env: func(name string) (payload.Text, bool) {
 		v, ok := r.lookup(st, name)
 		return v.vals, ok && !v.arr && len(v.vals) > 0
-	}}
+	}, Program: r.known}
 	if st.argsOK {
 		for _, w := range st.args {
 			in.Args = append(in.Args, w.Values())

@@ -48,7 +48,7 @@ func viEditor(r *reader, st *state, c *Command, at place) {
 		switch {
 		case text == "--":
 			return
-		case (text == "-c" || text == "--cmd") && i+1 < len(words):
+		case (text == "--cmd" || len(text) > 1 && text[0] == '-' && strings.Trim(text[1:len(text)-1], "esnNEXZ") == "" && text[len(text)-1] == 'c') && i+1 < len(words):
 			i++
 			value = words[i]
 		case strings.HasPrefix(text, "+") && len(text) > 1:
@@ -126,15 +126,11 @@ func emacs(r *reader, st *state, c *Command, at place) {
 		}
 	}
 	for _, w := range texts {
-		for _, call := range quotedCalls(w.Text, "(shell-command ", "(shell-command-to-string ", "(async-shell-command ", "(start-process-shell-command ", "(compile ") {
-			r.commandValue(st.clone(), Word{Text: call, Span: w.Span}, c, false, at)
-		}
-		for _, path := range quotedCalls(w.Text, "(delete-directory ") {
-			r.removes(st, path, c, at)
-		}
-		for _, path := range quotedCalls(w.Text, "(delete-file ") {
-			at.origin = origin(c, true)
-			r.run(st.clone(), simple{words: []Word{{Text: "rm"}, {Text: path, Span: w.Span}}, span: w.Span}, at)
-		}
+		r.inLanguage(st, w, "elisp", c, at)
 	}
+}
+
+// removes makes the deletion of a whole directory visible as the command that would do the same.
+func (r *reader) removes(st *state, path string, c *Command, at place) {
+	r.argvValue(st, []string{"rm", "-rf", path}, c.Span, c, at)
 }

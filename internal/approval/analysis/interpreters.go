@@ -32,27 +32,21 @@ var interpreters = sync.OnceValue(func() map[string]interpreter {
 	ruby := interpreter{name: "ruby", code: "e", short: "ICrE", attached: "ixlFKT0W", quiet: "c", valued: "encoding external-encoding internal-encoding disable enable"}
 	power := interpreter{name: "pwsh", long: "c command", valued: "file executionpolicy ep workingdirectory wd version inputformat outputformat windowstyle " +
 		"configurationname custompipename settingsfile", rest: true}
-	lisp := interpreter{long: "eval e expression", valued: "load", code: "e"}
 	all := map[string]interpreter{
 		"python": python, "pypy": python, "ipython": python, "bpython": python, "jython": python, "micropython": python, "pythonw": python, "sage": python,
-		"perl": {code: "eE", short: "IMm", attached: "ilxCdDF0V", quiet: "cv"}, "raku": {code: "e", short: "IMn", quiet: "c"}, "perl6": {code: "e", short: "IM", quiet: "c"},
-		"ruby": ruby, "jruby": ruby, "truffleruby": ruby,
+		"perl": {code: "eE", short: "IMm", attached: "ilxCdDF0V", quiet: "cv"}, "ruby": ruby, "jruby": ruby, "truffleruby": ruby, "irb": ruby,
 		"node": node, "nodejs": node, "tsx": node, "ts-node": node, "electron": node, "qjs": {name: "node", code: "e", long: "eval"},
-		"bun": {name: "node", code: "ep", long: "eval print", short: "r"}, "deno": {name: "node", verb: "eval", valued: "ext import-map config"},
+		"bun": {name: "node", code: "ep", long: "eval print", short: "r"}, "deno": {name: "node", verb: "eval", valued: "import-map config"}, "zx": {name: "node", long: "eval", code: "e"},
 		"php": {code: "rBRE", long: "run process-begin process-code process-end", short: "dfcztS", quiet: "liv"}, "php-cgi": {name: "php", short: "dfcz"},
 		"lua": {code: "e", short: "l"}, "luajit": {name: "lua", code: "e", short: "lj"}, "osascript": {code: "e", short: "ls"},
 		"pwsh": power, "powershell": power, "R": {code: "e", short: "fg", valued: "file encoding gui", options: true}, "Rscript": {name: "R", code: "e", valued: "default-packages"},
-		"julia": {code: "eEL", long: "eval print", short: "JptCLm", valued: "project sysimage threads"}, "groovy": {code: "e", short: "icCDp"},
-		"elixir": {code: "e", long: "eval rpc-eval", short: "rS", valued: "name sname cookie erl"}, "iex": {code: "e", long: "eval", short: "rS"},
-		"erl": {long: "eval", valued: "name sname setcookie pa", options: true}, "ghc": {code: "e", options: true}, "runghc": {code: "e"}, "swift": {code: "e", options: true},
-		"scala": {code: "e"}, "scala-cli": {code: "e", verb: ""}, "kotlin": {code: "e", options: true}, "kotlinc": {code: "e", options: true}, "runhaskell": {code: "e"}, "maxima": {long: "batch-string", options: true}, "gp": {short: "sDp"}, "hy": {code: "c"}, "dart": {verb: "run"}, "nim": {long: "eval", options: true}, "ecl": {long: "eval", options: true}, "clojure": lisp, "clj": lisp, "bb": lisp, "racket": lisp, "guile": {code: "c", short: "Lles"},
-		"sbcl": {long: "eval", valued: "load", options: true}, "clisp": {code: "x"}, "ocaml": {code: "e", short: "I"}, "crystal": {verb: "eval"}, "octave": {long: "eval"},
-		"matlab": {long: "batch r", options: true}, "gnuplot": {code: "e"}, "tclsh": {}, "wish": {}, "jshell": {short: "R", valued: "class-path startup"}, "mongosh": {name: "node", long: "eval", options: true},
-		"mongo": {name: "node", long: "eval", options: true}, "blender": {name: "python", long: "python-expr", options: true}, "osqueryi": {},
-		"rails": {name: "ruby", verb: "runner"}, "tcc": {}, "gawk-interpreter": {},
+		"julia":   {code: "eEL", long: "eval print", short: "JptCLm", valued: "project sysimage threads"},
+		"mongosh": {name: "node", long: "eval", options: true}, "mongo": {name: "node", long: "eval", options: true},
+		"blender": {name: "python", long: "python-expr", options: true}, "rails": {name: "ruby", verb: "runner r"}, "tcc": {},
 	}
-	delete(all, "gawk-interpreter")
-	delete(all, "osqueryi")
+	for name, lang := range otherInterpreters() {
+		all[name] = lang
+	}
 	for name := range strings.FieldsSeq("sh bash dash zsh ksh ash mksh rbash fish ksh93 pdksh oksh yash posh csh tcsh elvish xonsh nu hush rzsh") {
 		all[name] = shell
 	}
@@ -91,13 +85,18 @@ loop:
 			stdin = stdin || text == "-"
 			words = words[1:]
 			break loop
-		case verb != "" && text == verb:
+		case verb != "" && has(verb, text):
 			verb, words = "", words[1:]
 			if len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
 				continue
 			}
 			option = true
 			break loop
+		case !lang.shell && strings.HasPrefix(strings.TrimPrefix(text, "-"), "("): // an expression as it is
+			word := words[0]
+			word.Text = strings.TrimPrefix(text, "-")
+			p.words, p.kind, words = append(p.words, word), fromOption, words[1:]
+			continue
 		case len(text) < 2 || text[0] != '-' && !(lang.shell && text[0] == '+') && !(text[0] == '/' && lang.rest):
 			break loop
 		}
@@ -164,7 +163,7 @@ func (p *program) operand(words []Word, lang interpreter, left leftover) {
 		if len(words) > 0 && lang.shell {
 			p.name, words = words[0].Text, words[1:]
 		}
-	case left.option, lang.options && len(words) > 0, left.verb == "runner":
+	case left.option, lang.options && len(words) > 0, left.verb == "runner r":
 		p.quiet = true
 	case len(words) > 0 && !left.stdin && !oneOf(words[0], "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
 		p.words, p.kind, words = words[:1], fromFile, words[1:]
@@ -191,6 +190,9 @@ func (lang interpreter) flag(text string) (f langFlag) {
 	}
 	letters, long, _ := strings.Cut(lang.quiet, " ")
 	name, value, attached := strings.Cut(strings.TrimLeft(text, "-"), "=")
+	if before, after, ok := strings.Cut(name, ":"); ok && has(lang.long, before) {
+		name, value, attached = before, after, true
+	}
 	if strings.HasPrefix(text, "--") || len(name) > 1 && (has(lang.long, name) || lang.valued != "" && has(lang.valued, name)) && !lang.shell {
 		f.value, f.code, f.given = value, has(lang.long, name), lang.shell
 		f.wants = !attached && (f.code || has(lang.valued, name))
@@ -345,7 +347,10 @@ func (r *reader) runTexts(st *state, texts []Word, c *Command, lang interpreter,
 		return r.text(st, texts[0], c, at)
 	}
 	as := *c
-	if lang.name != "" {
+	switch {
+	case c.Program == "osascript" && slices.ContainsFunc(c.Words, func(w Word) bool { return w.Is("JavaScript") }):
+		as.Program = "jxa" // AppleScript's calls in JavaScript
+	case lang.name != "":
 		as.Program = lang.name
 	}
 	if lang.rest {
@@ -361,14 +366,13 @@ func (r *reader) runTexts(st *state, texts []Word, c *Command, lang interpreter,
 			r.codeNote(t.Span, "the program text that "+c.Program+" is given is only known when the command runs", c)
 			continue
 		}
-		if !r.otherCode(st, t, c, at) && (as.Program == c.Program || !r.otherCode(st, t, &as, at)) {
-			out = r.inline(st, t, &as, at)
-		}
+		r.lineCommands(st, t, c, at)
+		out = r.inline(st, t, &as, at)
 	}
 	return out
 }
 
-// pythonModule finds program text that python's modules take: timeit's operands, what pdb and profilers run, a project's shell -c.
+// pythonModule finds program text that python's modules take: timeit's operands, what pdb and profilers run.
 func pythonModule(c *Command, p program) program {
 	words := c.Words[1:]
 	if i := slices.IndexFunc(words, func(w Word) bool { return w.Is("-m") }); i >= 0 && p.quiet && i+1 < len(words) {
@@ -389,14 +393,6 @@ func pythonModule(c *Command, p program) program {
 		}
 		p.quiet = len(p.words) == 0
 		return p
-	}
-	if p.kind == fromFile && strings.HasSuffix(p.words[0].Text, "manage.py") && len(p.args) > 2 && oneOf(p.args[0], "shell", "shell_plus") {
-		for k, w := range p.args {
-			if oneOf(w, "-c", "--command") && k+1 < len(p.args) {
-				p.kind, p.words = fromOption, p.args[k+1:k+2]
-				break
-			}
-		}
 	}
 	return p
 }

@@ -16,7 +16,7 @@ func ownLanguage(program string) func(*reader, *state, *Command, place) {
 		return viEditor
 	case "emacs", "emacsclient":
 		return emacs
-	case "awk", "gawk", "mawk", "nawk", "original-awk":
+	case "awk", "gawk", "mawk", "nawk", "original-awk", "goawk", "frawk":
 		return awk
 	case "sed", "gsed":
 		return sed

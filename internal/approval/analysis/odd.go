@@ -168,24 +168,39 @@ func m4(r *reader, st *state, c *Command, at place) {
 }
 
 // inlineRunners are programs, not interpreters, with a verb or option behind which they take a program text: the words in front of the
-// option, the option ("" for the next word), the language.
+// option, the option ("" for the next word, "-" for standard input where no word follows), the language.
 var inlineRunners = map[string][]struct{ verb, options, lang string }{
-	"mix":      {{"run", "-e --eval", "elixir"}},
-	"wp":       {{"eval", "", "php"}},
-	"drush":    {{"php:eval", "", "php"}, {"ev", "", "php"}, {"eval", "", "php"}, {"php-eval", "", "php"}},
-	"rake":     {{"", "-e -E -p --execute --execute-print --execute-continue", "ruby"}},
-	"pry":      {{"", "-e --exec", "ruby"}},
-	"irb":      {{"", "-e", "ruby"}},
-	"scrapy":   {{"shell", "-c", "python"}},
-	"artisan":  {{"tinker", "--execute", "php"}},
-	"arangosh": {{"", "--javascript.execute-string", "node"}},
+	"mix":           {{"run", "-e --eval", "elixir"}},
+	"wp":            {{"eval", "", "php"}, {"shell", "-", "php"}},
+	"drush":         {{"php:eval", "", "php"}, {"ev", "", "php"}, {"eval", "", "php"}, {"php-eval", "", "php"}},
+	"rake":          {{"", "-e -E -p --execute --execute-print --execute-continue", "ruby"}},
+	"pry":           {{"", "-e --exec", "ruby"}, {"", "-", "ruby"}},
+	"rails":         {{"console", "-", "ruby"}, {"c", "-", "ruby"}},
+	"scrapy":        {{"shell", "-c", "python"}},
+	"artisan":       {{"tinker", "--execute", "php"}, {"tinker", "-", "php"}},
+	"manage.py":     {{"shell", "-c --command", "python"}, {"shell_plus", "-c --command", "python"}, {"shell", "-", "python"}, {"shell_plus", "-", "python"}},
+	"flask":         {{"shell", "-", "python"}},
+	"django-admin":  {{"shell", "-c --command", "python"}, {"shell", "-", "python"}},
+	"jupyter":       {{"console", "-", "ipython"}},
+	"arangosh":      {{"", "--javascript.execute-string", "node"}},
+	"dotnet":        {{"eval", "", "c#"}, {"fsi", "-", "f#"}},
+	"dotnet-script": {{"eval", "", "c#"}},
+	"sbt":           {{"", "", "scala"}},
+	"chef-apply":    {{"", "-e --execute", "chef"}, {"", "-s -", "chef"}},
+	"chef-shell":    {{"", "-", "ruby"}},
+	"rex":           {{"", "-e", "perl"}},
+	"lein":          {{"eval", "", "clojure"}, {"run", "-e", "clojure"}},
+	"nim":           {{"e", "-", "nim"}},
 }
 
-// inlineRun reads such a text; php artisan is artisan.
+// fileRunners are programs whose script is known by its name: php artisan is artisan.
+var fileRunners = map[string]string{"php": "artisan", "python": "manage.py"}
+
+// inlineRun reads such a text.
 func (r *reader) inlineRun(st *state, c *Command, at place) {
 	name, words := c.Program, c.Words[1:]
-	if name == "php" && len(words) > 1 && strings.HasSuffix(words[0].Text, "artisan") {
-		name, words = "artisan", words[1:]
+	if script := fileRunners[name]; script != "" && len(words) > 1 && strings.HasSuffix(words[0].Text, script) {
+		name, words = script, words[1:]
 	}
 	for _, row := range inlineRunners[name] {
 		rest := words
@@ -195,6 +210,10 @@ func (r *reader) inlineRun(st *state, c *Command, at place) {
 				continue
 			}
 			rest = words[i+1:]
+		}
+		if has(row.options, "-") && c.Stdin.Text != "" && !slices.ContainsFunc(rest, func(w Word) bool { return !strings.HasPrefix(w.Text, "-") }) {
+			r.inLanguage(st, Word{Text: c.Stdin.Text, From: c.Stdin.From, Span: c.Span}, row.lang, c, at)
+			continue
 		}
 		for i, w := range rest {
 			option, value, attached := strings.Cut(w.Text, "=")
@@ -218,10 +237,8 @@ func (r *reader) inLanguage(st *state, text Word, lang string, c *Command, at pl
 	at.last = false
 	as := *c
 	as.Program = lang
-	if !r.otherCode(st.clone(), text, &as, at) {
-		return r.inline(st.clone(), text, &as, at)
-	}
-	return output{}
+	r.lineCommands(st.clone(), text, &as, at)
+	return r.inline(st.clone(), text, &as, at)
 }
 
 // programFile is the text of a file that a program is told to run, as far as the session knows it.

@@ -131,7 +131,7 @@ func programName(base string) string {
 	if n := len(base); n > 4 && (base[n-4:] == ".exe" || base[n-4:] == ".EXE") {
 		base = base[:n-4]
 	}
-	if n := len(base); n == 0 || base[n-1] < '0' || base[n-1] > '9' {
+	if n := len(base); n == 0 || base[n-1] < '0' || base[n-1] > '9' || base == "perl6" { // another language
 		return base
 	}
 	for _, v := range versioned {

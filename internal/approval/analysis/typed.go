@@ -55,7 +55,7 @@ func concurrently(r *reader, st *state, c *Command, at place) {
 }
 
 // specials are their names.
-const specials = "tmux tmate screen zellij at batch salt salt-call concurrently rvm mix cmake nix bind m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry irb scrapy arangosh"
+const specials = "tmux tmate screen zellij at batch salt salt-call concurrently rvm mix cmake nix bind m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry scrapy arangosh"
 
 // elsewhere is the state of a shell that runs already: the same machine, an unknown directory.
 func elsewhere(st *state) *state {

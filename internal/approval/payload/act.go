@@ -17,6 +17,7 @@ const (
 	AppleScript Lang = "applescript"
 	R           Lang = "r"
 	Julia       Lang = "julia"
+	Generic     Lang = "" // any other: only calls with literal arguments are known, by their names
 )
 
 // interpreters are the programs that run a language's text.
@@ -29,7 +30,8 @@ var interpreters = map[string]Lang{
 	"osascript": AppleScript, "R": R, "Rscript": R, "r": R, "julia": Julia,
 }
 
-// LangOf tells which language the interpreter called program runs. Its name is without version and extension.
+// LangOf tells which language the interpreter called program runs, Generic and false for one that has no reader. Its name is without
+// version and extension.
 func LangOf(program string) (Lang, bool) {
 	l, ok := interpreters[program]
 	return l, ok
@@ -117,6 +119,8 @@ type Input struct {
 	Args  []Text                         // the program's arguments
 	Stdin Text                           // what the program reads; nil: not known
 	Env   func(name string) (Text, bool) // environment variables; nil: none is known
+
+	Program func(name string) bool // tells whether a name is that of a program that matters; nil: none is
 }
 
 // Limits of a scan. What is over one is taken as not known.
@@ -136,8 +140,11 @@ func Scan(lang Lang, text string, in Input) []Act {
 	if len(text) > maxText {
 		return []Act{{Kind: Eval, Call: "a program over 128 KiB", Args: []Text{{Unknown}}, End: len(text)}}
 	}
-	if lang == PowerShell {
+	switch lang {
+	case PowerShell:
 		return scanPowerShell(text, in)
+	case Generic:
+		return scanGeneric(text, in)
 	}
 	l := languages()[lang]
 	if l == nil {
