@@ -24,5 +24,17 @@ func spawnsForever(loop syntax.Command) bool {
 			body = c.Do
 		}
 	}
-	return len(body) > 0 && !slices.ContainsFunc(body, func(s *syntax.Stmt) bool { return !s.Background })
+	return len(body) > 0 && !slices.ContainsFunc(body, func(s *syntax.Stmt) bool { return !inBackground(s) })
+}
+
+// inBackground tells whether a statement isn't waited for, itself or all in a group.
+func inBackground(s *syntax.Stmt) bool {
+	var group []*syntax.Stmt
+	switch c := s.Cmd.(type) {
+	case *syntax.Subshell:
+		group = c.Stmts
+	case *syntax.Block:
+		group = c.Stmts
+	}
+	return s.Background || len(group) > 0 && !slices.ContainsFunc(group, func(s *syntax.Stmt) bool { return !inBackground(s) })
 }

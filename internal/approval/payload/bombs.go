@@ -33,6 +33,12 @@ func (s *scan) endlessAt(i int) int {
 		if s.isAt(i+1, "(") && s.isAt(i+2, ";") && s.isAt(i+3, ";") {
 			return i + 4
 		}
+	case "setInterval", "setImmediate":
+		for k := i; k < len(s.toks) && k < i+bodyOfBomb; k++ {
+			if s.toks[k].text == "__filename" || s.toks[k].text == "execPath" { // the program starts itself again and again
+				return i + 2
+			}
+		}
 	case "loop":
 		if s.isAt(i+1, "{") || s.isAt(i+1, "do") {
 			return i + 2
@@ -49,16 +55,18 @@ const bodyOfBomb = 32
 
 // startsOnly tells whether what follows starts a process, and nothing in it waits, asks or ends.
 func (s *scan) startsOnly(from int) bool {
-	starts := false
+	starts, runs := false, false
 	for i := from; i < len(s.toks) && i < from+bodyOfBomb; i++ {
 		t := &s.toks[i]
 		if t.kind != tokName && t.kind != tokString {
+			starts = starts || runs && t.text == "&" // Tcl's exec PROGRAM &
 			continue
 		}
 		if t.kind == tokString { // a shell's text that goes on by itself
 			starts = starts || len(t.text) > 1 && t.text[len(t.text)-1] == '&'
 			continue
 		}
+		runs = runs || t.text == "exec"
 		switch name := t.text; {
 		case pauses[name]:
 			return false
@@ -67,6 +75,26 @@ func (s *scan) startsOnly(from int) bool {
 		}
 	}
 	return starts
+}
+
+// respawns tells whether a function's body, which ends at end, starts itself again beside itself, with nothing that ends it.
+func (s *scan) respawns(name string, end int) {
+	starts, itself := false, false
+	for i := s.i; i < end && i < s.i+bodyOfBomb && name != "" && !s.flags.loops; i++ {
+		switch t := &s.toks[i]; {
+		case t.kind != tokName:
+		case pauses[t.text]:
+			return
+		case spawners[t.text], t.text == "Process" && s.isAt(i+1, "("):
+			starts = true
+		case t.text == name:
+			itself = true
+		}
+	}
+	if starts && itself {
+		s.flags.loops = true
+		s.acts = append(s.acts, Act{Kind: Bomb, Call: name, Start: int(s.toks[min(s.i, len(s.toks)-1)].start), End: len(s.text)})
+	}
 }
 
 // pauses are what a loop that does its work holds.

@@ -246,8 +246,13 @@ func (s *scan) invoke(v value, c *call) value {
 	} else if i := strings.LastIndexByte(v.sym, '.'); i >= 0 && s.calls[v.sym] == nil {
 		c.recv = value{sym: v.sym[:i], net: v.net}
 	}
-	if f := s.fns[v.sym]; f != nil && v.recv == nil {
+	if f := s.fns[v.sym]; f != nil && (v.recv == nil || v.recv.class == "") {
 		return s.enter(f, c)
+	}
+	if i := strings.LastIndexByte(v.sym, '.'); i >= 0 && v.recv == nil && s.calls[v.sym] == nil {
+		if f := s.fns[v.sym[i+1:]]; f != nil { // a method of the program's own
+			return s.enter(f, c)
+		}
 	}
 	if h := s.lookup(v); h != nil {
 		return h(s, c)

@@ -57,7 +57,7 @@ func regex(l *lexer) bool {
 		case c == '/' && !set:
 			for i++; i < len(l.text) && letter(l.text[i]); i++ {
 			}
-			l.add(tokNumber, i, "/")
+			l.add(tokNumber, i, l.text[l.at:i])
 			return true
 		}
 	}

@@ -39,7 +39,7 @@ func (s *scan) looped() bool {
 		}
 	}
 	for i := at; i < len(s.toks) && i < at+12; i++ {
-		if s.isAt(i, "for") && (s.isAt(i+3, "iter") || s.isAt(i+3, "itertools") || s.isAt(i+3, "count") || s.isAt(i+3, "cycle")) {
+		if s.isAt(i, "for") && (s.isAt(i+3, "iter") || s.isAt(i+3, "itertools") || s.isAt(i+3, "count") || s.isAt(i+3, "cycle") || s.manyTimes(i+3)) {
 			return true
 		}
 	}
@@ -49,6 +49,16 @@ func (s *scan) looped() bool {
 		}
 	}
 	return false
+}
+
+// manyTimes tells whether range(N) at i counts so far that processes which fork each time fill any machine.
+func (s *scan) manyTimes(i int) bool {
+	const enough = 16 // doubled so often, one is 65,536
+	if !s.isAt(i, "range") || i+2 >= len(s.toks) || s.toks[i+2].kind != tokNumber {
+		return false
+	}
+	n, err := strconv.Atoi(s.toks[i+2].text)
+	return err == nil && n >= enough || s.isAt(i+3, "**")
 }
 
 var endless = map[string]bool{"True": true, "true": true, "1": true, "TRUE": true}

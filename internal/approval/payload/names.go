@@ -206,6 +206,9 @@ func (s *scan) index(v value, args []value) value {
 		return value{net: v.net}
 	}
 	if v.sym != "" {
+		if h := s.calls[v.sym+"[]"]; h != nil { // Ruby's Dir["/*"]
+			return h(s, &call{name: v.sym, args: args})
+		}
 		if e, ok := s.environment(v.sym, key); ok {
 			return e
 		}

@@ -31,6 +31,7 @@ func perl() *language {
 		"connect": sockets, "#remove": treeSelfKnown, "#remove_tree": treeSelf, "Path::Tiny::path": pathname, "path": pathname, "Pathname#remove": unlinkSelf, "Pathname#remove_tree": treeSelf,
 		"Pathname#spew": writeSelf, "IO::File.new": openMode, "Path::Tiny.new": pathname, "File::Spec.catfile": joinPaths, "File::Temp.new": temporary("/tmp"), "tempfile": temporary("/tmp"), "tempdir": temporary("/tmp"),
 		"finddepth": findsAll, "find": findsAll, "File::Find::find": findsAll, "File::Find::finddepth": findsAll, "syscall": nothing, "require": nothing,
+		"s///": perlSubstitute, "split": perlSplit, "readdir": func(*scan, *call) value { return listOf(text(anyName)) },
 	}
 	l.calls = with(m)
 	for _, n := range [...]string{"#replace", "#sub", "#split", "#map", "#format", "#get"} {
@@ -166,7 +167,63 @@ func (l *lexer) substitution(q *quoting, from int, name string) {
 		l.add(tokString, end, repl).sp = true
 		return
 	}
+	if name == "s" && !strings.ContainsAny(repl, "$@") {
+		l.substitutes(q, end, repl)
+		return
+	}
 	l.add(tokNumber, end, "s///")
+}
+
+// substitutes writes s/PATTERN/TEXT/ as an assignment of what it makes of its variable.
+func (l *lexer) substitutes(q *quoting, end int, repl string) {
+	at, name := l.at, "$_"
+	if n := len(l.toks); n > 1 && l.toks[n-1].text == "=~" && l.toks[n-2].kind == tokName {
+		name = l.toks[n-2].text
+		l.toks = l.toks[:n-2]
+	}
+	from := at + strings.IndexByte(l.text[at:], q.open[0]) + 1
+	pattern, _, _ := l.body(q, from)
+	plain := strings.NewReplacer(`\`+q.open, q.open, `\`+q.close, q.close)
+	for _, t := range [...]struct {
+		kind tokenKind
+		text string
+	}{{tokName, name}, {tokOp, "="}, {tokName, "s///"}, {tokOp, "("}, {tokName, name}, {tokOp, ","}, {tokString, plain.Replace(pattern)}, {tokOp, ","},
+		{tokString, plain.Replace(repl)}, {tokOp, ")"}} {
+		l.at = at
+		l.add(t.kind, end, t.text)
+	}
+}
+
+// perlSubstitute is s/// where the pattern is plain text.
+func perlSubstitute(s *scan, c *call) value {
+	from, to := c.arg(1).text()[0], c.arg(2).text()[0]
+	if strings.ContainsAny(from, `\.*+?[](){}|^$`) {
+		return value{net: c.arg(0).net}
+	}
+	return s.each(c.arg(0), func(t string) (string, bool) { return strings.Replace(t, from, to, 1), true })
+}
+
+// perlSplit is split where the pattern is plain text or white space.
+func perlSplit(_ *scan, c *call) value {
+	t, ok := c.arg(1).exact()
+	if !ok {
+		return value{net: c.arg(1).net}
+	}
+	v := listOf()
+	switch by := strings.Trim(c.arg(0).text()[0], "/"); by {
+	case " ", `\s+`, `\s*`, " +":
+		for _, f := range strings.Fields(t) {
+			v.list = append(v.list, text(f))
+		}
+	default:
+		if strings.ContainsAny(by, `\.*+?[](){}|^$`) || by == "" || strings.Count(t, by) > maxStrings {
+			return value{net: c.arg(1).net}
+		}
+		for f := range strings.SplitSeq(t, by) {
+			v.list = append(v.list, text(f))
+		}
+	}
+	return v
 }
 
 func perlStatement(s *scan, end int) bool {

@@ -21,7 +21,7 @@ func php() *language {
 	l.attrs = map[string]func(*scan) value{}
 	m := map[string]handler{
 		"popen": shellFirst, "proc_open": phpProc, "pcntl_exec": execList1, "rename": two(Move), "copy": two(Copy), "symlink": two(Link), "link": two(Link), "chmod": chmodPath,
-		"chown": phpChown, "lchown": phpChown, "chgrp": phpChown, "chdir": chdirs, "posix_kill": kills, "pcntl_fork": forks, "eval": evals, "assert": evals, "create_function": functionOf,
+		"chown": phpChown, "lchown": phpChown, "chgrp": phpChown, "chdir": chdirs, "posix_kill": kills, "File.deleteDirectory": trees, "File.cleanDirectory": trees, "Storage.deleteDirectory": trees, "File.delete": unlinks, "Storage.delete": unlinks, "pcntl_fork": forks, "eval": evals, "assert": evals, "create_function": functionOf,
 		"fopen": openMode, "ftruncate": nothing, "touch": writeFirst, "file_put_contents": writeFirst, "base64_decode": decodeArg("base64"), "hex2bin": decodeArg("hex"),
 		"str_rot13": decodeArg("rot13"), "gzinflate": nothing, "gzuncompress": decodeArg("zlib"), "gzdecode": decodeArg("gzip"), "urldecode": decodeArg("url"), "rawurldecode": decodeArg("url"),
 		"strrev": func(s *scan, c *call) value { return s.each(c.arg(0), reverse) }, "chr": characters, "implode": func(s *scan, c *call) value { return perlJoin(s, c) },

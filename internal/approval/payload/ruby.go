@@ -29,7 +29,7 @@ func ruby() *language {
 		"#class_eval": evals, "#module_eval": evals, "binding.eval": evals, "#eval": evals, "#send": sends, "#public_send": sends, "#__send__": sends, "send": sendSelf, "__send__": sendSelf,
 		"public_send": sendSelf, "method": methodOf, "#method": methodOf, "#call": callAll, "#yield": callAll, "open": rubyOpen, "File.open": openMode, "File.new": openMode, "IO.open": openMode, "require": nothing,
 		"File.join": joinPaths, "File.expand_path": func(s *scan, c *call) value { return s.expand(c.arg(0)) }, "Dir.home": homeDir, "Dir.pwd": constantCall("."),
-		"Dir.glob": globbed, "Dir.entries": entries, "Dir.children": entries, "Dir.mktmpdir": temporary("/tmp"), "Dir.tmpdir": constantCall("/tmp"),
+		"Dir.glob": globbed, "Dir[]": globbed, "Dir.entries": entries, "Dir.children": entries, "Dir.mktmpdir": temporary("/tmp"), "Dir.tmpdir": constantCall("/tmp"),
 		"Dir.each_child": entries, "Tempfile.new": temporary("/tmp"), "Tempfile.create": temporary("/tmp"), "Base64.decode64": decodeArg("base64"), "Base64.strict_decode64": decodeArg("base64"),
 		"Base64.urlsafe_decode64": decodeArg("base64"), "#unpack1": unpacks, "#unpack": unpacks, "#pack": packs, "#rot13": nothing, "URI.open": fetched, "Net.HTTP.get": fetched, "Net.HTTP.get_response": fetched,
 		"OpenURI.open_uri": fetched, "URI.parse": argText, "#hex": nothing, "HTTParty.get": fetched, "TCPSocket.new": sockets, "TCPSocket.open": sockets, "Socket.tcp": sockets, "UNIXSocket.new": sockets,
@@ -198,19 +198,7 @@ func rubyStatement(s *scan, end int) bool {
 	case "for":
 		s.forIn(end)
 	case "def":
-		s.i++
-		if s.i < end {
-			name := s.toks[s.i].text
-			s.i++
-			if s.is("(") {
-				stop := s.close(s.i, end)
-				for _, p := range s.names(s.i+1, stop) {
-					s.vars[p] = value{}
-				}
-				s.i = min(stop+1, end)
-			}
-			_ = name
-		}
+		s.rubyDef(end)
 	case "require", "require_relative", "end", "class", "module", "include", "loop":
 		s.i++
 	case "alias":
@@ -222,6 +210,50 @@ func rubyStatement(s *scan, end int) bool {
 		return false
 	}
 	return true
+}
+
+// rubyDef reads a method's head; its body ends with the end that belongs to it.
+func (s *scan) rubyDef(end int) {
+	s.i++
+	if s.is("self") && s.isAt(s.i+1, ".") {
+		s.i += 2
+	}
+	if s.i >= end {
+		return
+	}
+	name := s.toks[s.i].text
+	s.i++
+	var params []string
+	if s.is("(") {
+		stop := s.close(s.i, end)
+		params = s.names(s.i+1, stop)
+		s.i = min(stop+1, end)
+	}
+	s.define(name, params, s.rubyEnd(s.i, end))
+}
+
+// rubyEnd finds the end that closes what began in front of from.
+func (s *scan) rubyEnd(from, end int) int {
+	depth := 1
+	for i := from; i < end && i < from+maxSearch; i++ {
+		t := &s.toks[i]
+		if t.kind != tokName {
+			continue
+		}
+		switch t.text {
+		case "end":
+			if depth--; depth == 0 {
+				return i
+			}
+		case "do", "begin", "case", "def", "class", "module":
+			depth++
+		case "if", "unless", "while", "until", "for": // behind a statement they have no end
+			if i == 0 || t.nl || s.toks[i-1].text == ";" {
+				depth++
+			}
+		}
+	}
+	return end
 }
 
 // popens runs a text or a list; a text "|x" is a command.
