@@ -32,9 +32,9 @@ func broughtRows(program string) *broughtRow {
 	case "node", "nodejs", "bun", "tsx", "ts-node":
 		return &broughtRow{short: "repC", long: "require import eval print loader", options: "r require import loader", read: inNamed("node")}
 	case "just":
-		return &broughtRow{short: "fd", long: "justfile", options: "f justfile", files: []string{"justfile", "Justfile", ".justfile"}, read: recipes}
+		return &broughtRow{short: "fd", long: "justfile", options: "f justfile", files: []string{"justfile", "Justfile", ".justfile"}, read: justfile}
 	case "task", "go-task":
-		return &broughtRow{short: "td", long: "taskfile", options: "t taskfile", files: []string{"Taskfile.yml", "Taskfile.yaml"}, read: listedCommands}
+		return &broughtRow{short: "td", long: "taskfile", options: "t taskfile", files: []string{"Taskfile.yml", "Taskfile.yaml"}, read: taskfile}
 	case "ansible-playbook":
 		return &broughtRow{short: "ieulfktTC", long: "inventory extra-vars user limit tags", operand: true, read: playbook}
 	case "direnv":
@@ -138,31 +138,6 @@ func escapedLines(r *reader, st *state, w Word, c *Command, at place) {
 	as.Words, as.Stdin = c.Words[:1], Stdin{Kind: StdinText, Text: w.Text, Known: true}
 	if _, ok := escapeRows[c.Program]; ok {
 		escapes(r, st, &as, at)
-	}
-}
-
-// recipes reads the indented lines of a justfile.
-func recipes(r *reader, st *state, w Word, c *Command, at place) {
-	var lines []string
-	for line := range strings.Lines(w.Text) {
-		if body := strings.TrimLeft(line, " \t"); len(body) < len(line) {
-			lines = append(lines, strings.TrimLeft(strings.TrimSpace(body), "@-"))
-		}
-	}
-	r.text(st, Word{Text: strings.Join(lines, "\n"), Span: w.Span}, c, at)
-}
-
-// listedCommands reads the items of a task file's lists, and what stands behind cmd:.
-func listedCommands(r *reader, st *state, w Word, c *Command, at place) {
-	for line := range strings.Lines(w.Text) {
-		line = strings.TrimSpace(line)
-		item, listed := strings.CutPrefix(line, "- ")
-		if cmd, ok := strings.CutPrefix(item, "cmd:"); ok {
-			item, listed = cmd, true
-		}
-		if listed {
-			r.text(st.clone(), Word{Text: unquoted(item), Span: w.Span}, c, at)
-		}
 	}
 }
 

@@ -91,7 +91,7 @@ func quotedString(text string) (s, rest string, ok bool) {
 func makeRuns(r *reader, st *state, c *Command, at place) {
 	sub := st.clone()
 	sub.funcs = nil
-	args := c.Args(Grammar{Short: "CfIjloW", Long: []string{"directory", "file", "makefile", "eval", "include-dir", "jobs", "old-file", "what-if"}})
+	args := c.Args(Grammar{Short: "CfIjloWE", Long: []string{"directory", "file", "makefile", "eval", "include-dir", "jobs", "old-file", "what-if"}})
 	for _, w := range slices.Concat(args.Values["C"], args.Values["directory"]) {
 		r.moveTo(sub, w.Values())
 		sub.failed = nil
@@ -99,7 +99,7 @@ func makeRuns(r *reader, st *state, c *Command, at place) {
 	if args.Has("n") || args.Long("dry-run", 3) || args.Long("just-print", 4) || args.Long("recon", 3) {
 		return
 	}
-	for _, w := range args.Values["eval"] {
+	for _, w := range slices.Concat(args.Values["eval"], args.Values["E"]) {
 		r.makefile(sub, w, c, at)
 	}
 	for _, w := range slices.Concat(args.Values["f"], args.Values["file"], args.Values["makefile"]) {
@@ -156,24 +156,6 @@ func (r *reader) makeFile(st *state, w Word, c *Command, at place) {
 		r.ranFileAt(st, w, c)
 	case f.known:
 		r.makefile(st, Word{Text: f.text, Span: w.Span}, c, at)
-	}
-}
-
-// makefile reads the recipe lines of a makefile's text.
-func (r *reader) makefile(st *state, w Word, c *Command, at place) {
-	var recipe []string
-	for line := range strings.Lines(w.Text) {
-		line = strings.TrimRight(line, "\n")
-		if rest, ok := strings.CutPrefix(line, "\t"); ok {
-			recipe = append(recipe, strings.ReplaceAll(strings.TrimLeft(rest, "@-+ "), "$$", "$"))
-		} else if _, rest, ok := strings.Cut(line, ";"); ok && strings.Contains(line, ":") {
-			recipe = append(recipe, strings.ReplaceAll(strings.TrimLeft(rest, "@-+ "), "$$", "$"))
-		} else {
-			recipe = append(recipe, parenthesised(line, "$(shell ")...)
-		}
-	}
-	if len(recipe) > 0 {
-		r.text(st.clone(), Word{Text: strings.Join(recipe, "\n"), Span: w.Span}, c, at)
 	}
 }
 
