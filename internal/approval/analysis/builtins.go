@@ -206,7 +206,10 @@ func readVars(r *reader, st *state, c *Command) {
 		for _, l := range lines {
 			v.vals = union(v.vals, []string{readField(l, i, i == len(names)-1, ifs)})
 		}
-		if !known {
+		switch {
+		case !known && i == 0 && strings.HasPrefix(input, someDevice):
+			v.vals = []string{someDevice}
+		case !known:
 			v.vals = []string{markUnknown}
 		}
 		st.set(name, v)

@@ -18,9 +18,14 @@ func (r *reader) fanOut(st *state, in *inner, at place) output {
 			c.Stdin = Stdin{Kind: StdinText, Text: out.text, Known: true}
 		}
 	}
-	if c.Stdin.Known {
+	switch names := r.expanded(c.Stdin.From); {
+	case len(names) > 0:
+		extra = names
+	case c.Stdin.Known:
 		extra = in.arguments(span)
-	} else {
+	case strings.HasPrefix(c.Stdin.Text, someDevice):
+		extra = []Word{{Text: someDevice, From: c.Stdin.From, Span: span}}
+	default:
 		extra = []Word{{Text: markSome, From: c.Stdin.From, Span: span}}
 	}
 	words := slices.Clone(in.words)
@@ -60,6 +65,32 @@ func (r *reader) fanOut(st *state, in *inner, at place) output {
 		return r.joined(sub, words, c, at)
 	}
 	return r.run(sub, simple{words: words, span: c.Span}, at)
+}
+
+// expanded lists the patterns of file names that the last command of a flow prints as the shell expands them: echo /*, ls -d /*.
+func (r *reader) expanded(from Flow) (names []Word) {
+	if from.Empty() || from.End > len(r.out.Commands) {
+		return nil
+	}
+	last := &r.out.Commands[from.End-1]
+	switch last.Program {
+	case "echo", "printf", "print", "ls":
+	default:
+		return nil
+	}
+	for _, w := range last.Words[1:] {
+		if !Literal(w.Text) && Known(w.Text) && len(w.Alts) == 0 && len(names) < MaxValues && (last.Program != "ls" || last.lists()) {
+			names = append(names, w)
+		}
+	}
+	return names
+}
+
+// lists tells whether ls prints the names that it is given, not what is in them.
+func (c *Command) lists() bool {
+	return slices.ContainsFunc(c.Words, func(w Word) bool {
+		return len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text, "d") || w.Is("--directory")
+	})
 }
 
 // arguments splits what xargs or parallel reads as its options say.

@@ -111,6 +111,9 @@ func (r *reader) filtered(f filter, c *Command) output {
 		}
 	}
 	in := r.input(c, files)
+	if strings.HasPrefix(in.text, someDevice) { // however it is cut, a name stays one
+		return output{text: someDevice + "\n"}
+	}
 	if !in.known || len(in.text) > maxDecoded {
 		return output{}
 	}

@@ -33,10 +33,38 @@ func printer(program string) func(*reader, *state, *Command) output {
 		return jqText
 	case "getent":
 		return account
+	case "lsblk", "blkid", "findmnt", "fdisk", "sfdisk", "df", "mount", "swapon", "pvs", "diskutil", "ls", "find":
+		return deviceNames
 	case "true", "false", ":", "cd", "set", "export", "sleep":
 		return silent
 	}
 	return nil
+}
+
+// someDevice is what programs print that list devices: the name of one.
+const someDevice = "/dev/" + markSome
+
+// deviceNames is what such a program prints when it prints paths below /dev.
+func deviceNames(_ *reader, _ *state, c *Command) output {
+	for _, w := range c.Words[1:] {
+		var lists bool
+		switch text := w.Text; c.Program {
+		case "ls", "find":
+			lists = strings.HasPrefix(text, "/dev/") && !Literal(text) || c.Program == "find" && (text == "/dev" || text == "/dev/")
+		case "lsblk":
+			lists = text == "--paths" || len(text) > 1 && text[0] == '-' && text[1] != '-' && strings.IndexByte(text, 'p') > 0 || strings.Contains(text, "PATH")
+		case "findmnt":
+			lists = strings.Contains(text, "SOURCE")
+		case "fdisk", "sfdisk":
+			lists = strings.HasPrefix(text, "-l") || text == "--list"
+		default:
+			lists = true
+		}
+		if lists {
+			return output{text: someDevice + "\n"}
+		}
+	}
+	return output{}
 }
 
 // prints returns what a command prints, as far as it is known.

@@ -171,11 +171,17 @@ func (r *reader) element(st *state, p *syntax.ParamExp, name string) []string {
 		if w, found := v.keys[indexText(p.Index)]; found {
 			return w.Values()
 		}
-		return []string{markUnknown}
+		if staticIndex(p.Index) {
+			return []string{markUnknown}
+		}
+		return anyOf(slices.Collect(maps.Values(v.keys)))
 	}
 	n, known := r.index(st, p.Index)
-	if !ok || !v.arr || !known {
+	if !ok || !v.arr {
 		return []string{markUnknown}
+	}
+	if !known {
+		return anyOf(v.list)
 	}
 	if n < 0 {
 		n += len(v.list)
@@ -184,6 +190,24 @@ func (r *reader) element(st *state, p *syntax.ParamExp, name string) []string {
 		return []string{""}
 	}
 	return v.list[n].Values()
+}
+
+// anyOf is what an element of an array may be whose index isn't known.
+func anyOf(list []Word) (vals []string) {
+	if len(list) == 0 || len(list) > MaxValues {
+		return []string{markUnknown}
+	}
+	for _, w := range list {
+		vals = union(vals, w.Values())
+	}
+	slices.Sort(vals)
+	return vals
+}
+
+// staticIndex tells whether an index is written as it is.
+func staticIndex(x syntax.ArithmExpr) bool {
+	w, ok := x.(*syntax.Word)
+	return ok && !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool { _, param := p.(*syntax.ParamExp); return param })
 }
 
 // index evaluates the index of an array: a number, or a variable that holds one.

@@ -283,10 +283,13 @@ func perlOpen(s *scan, c *call) value {
 	mode := strings.TrimSpace(args[0].text()[0])
 	switch {
 	case len(args) == 1 && strings.HasPrefix(mode, "|"):
-		return s.shell(c, text(strings.TrimSpace(mode[1:])))
+		return s.pipesTo(c, strings.TrimSpace(mode[1:]))
 	case len(args) == 1 && strings.HasSuffix(mode, "|"):
 		return s.shell(c, text(strings.TrimSpace(mode[:len(mode)-1])))
 	case mode == "-|" || mode == "|-":
+		if t, ok := args[1].exact(); ok && mode == "|-" {
+			return s.pipesTo(c, t)
+		}
 		if len(args) == 2 {
 			return s.shell(c, args[1])
 		}
@@ -302,6 +305,13 @@ func perlOpen(s *scan, c *call) value {
 	default:
 		return s.reads(c, args[0])
 	}
+	return value{}
+}
+
+// pipesTo starts a program that reads what the program prints to it, which the scan doesn't follow.
+func (s *scan) pipesTo(c *call, command string) value {
+	s.flags.shell = s.flags.shell || waits(strings.Fields(command))
+	s.add(Act{Kind: Shell, Call: c.name, Args: []Text{{command}}, Start: c.start, End: c.end, Dir: s.dirOf(c), Stdin: Text{Unknown}})
 	return value{}
 }
 
@@ -376,7 +386,7 @@ func (l *lexer) afterWord() bool {
 
 // findsAll is File::Find's search, whose function deletes what it comes to.
 func findsAll(s *scan, c *call) value {
-	if !strings.Contains(s.text, "File::Find") || !strings.Contains(s.text, "unlink") && !strings.Contains(s.text, "rmdir") && !strings.Contains(s.text, "rmtree") {
+	if !strings.Contains(s.text, "unlink") && !strings.Contains(s.text, "rmdir") && !strings.Contains(s.text, "rmtree") {
 		return value{}
 	}
 	var dirs []value

@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 )
@@ -11,7 +13,8 @@ func diskRaw() Row {
 	return Row{
 		ID: "disk.raw", Key: "raw write to a device", Family: "disk", Floor: true,
 		Matches:  "a copy, a redirect, a download or a wipe onto a storage device, by any program that writes",
-		Programs: slices.DeleteFunc(writing(), func(n string) bool { return slices.Contains(unraw, n) }), Writes: true, Match: matchDiskRaw,
+		Programs: slices.Concat(slices.DeleteFunc(writing(), func(n string) bool { return slices.Contains(unraw, n) }), slices.Sorted(maps.Keys(sectorWriters()))),
+		Writes:   true, Match: matchDiskRaw,
 		Examples: []string{"dd if=/dev/zero of=/dev/sda", "echo x > /dev/nvme0n1", "cat img | sudo tee /dev/sdb", "cp disk.img /dev/vda",
 			"shred /dev/sdc", "dd of=/dev/disk2 if=x", "cat x >> /dev/sda1", "curl -o /dev/sdb http://h/img", "gunzip -c x.gz > /dev/mmcblk0",
 			"badblocks -wsv /dev/sdb",
@@ -41,6 +44,8 @@ func diskRows() []Row {
 		},
 	}
 }
+
+var sectorWriters = sync.OnceValue(func() map[string][]*compiled { return compile(sectors) })
 
 // unraw are writers that put a name, a mark or a file system's entry in the place of a device's name, and no bytes on the device.
 var unraw = []string{"ln", "gln", "link", "touch", "gtouch", "git", "setfattr", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma",
@@ -79,7 +84,20 @@ func floor(hits []Hit) []Hit {
 	return hits
 }
 
+// sectors are programs that write to a device by commands of its own.
+var sectors = []deed{
+	{names: "nvme", short: "nlsfadz", verbs: "write|write-zeroes"},
+	{names: "hdparm", opts: "--write-sector --repair-sector"},
+	{names: "sg_write_same sg_write_long sg_write_buffer sg_write_atomic", plain: true},
+}
+
 func matchDiskRaw(a *Act) []Hit {
+	if byProgram := sectorWriters(); byProgram[a.Program] != nil {
+		if !a.does(byProgram) {
+			return nil
+		}
+		return floor(one("writes raw bytes to a device", a.each(a.Words[1:], isStorage)))
+	}
 	if slices.Contains(unraw, a.Program) { // only what it prints may get there
 		var to []analysis.Word
 		for _, r := range a.Redirects {

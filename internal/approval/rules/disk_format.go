@@ -60,11 +60,11 @@ var formats = []deed{
 			"coreStorage delete|cs delete|cs deleteVolume|addPartition|apfs deleteVolumeGroup"},
 	{names: "tmutil", verbs: "delete|deletelocalsnapshots|disable"},
 	{names: "hdparm",
-		opts: "--security-erase --security-erase-enhanced --trim-sector-ranges --trim-sector-ranges-stdin --write-sector --repair-sector --make-bad-sector " +
+		opts: "--security-erase --security-erase-enhanced --trim-sector-ranges --trim-sector-ranges-stdin --make-bad-sector " +
 			"--security-set-pass --sanitize-block-erase --sanitize-crypto-scramble --sanitize-overwrite --fwdownload"},
-	{names: "nvme", short: "nlsfa", verbs: "format|sanitize|write-zeroes|write-uncor|delete-ns|dsm|write|fw-commit"},
+	{names: "nvme", short: "nlsfa", verbs: "format|sanitize|write-uncor|delete-ns|dsm|fw-commit"},
 	{names: "blkdiscard", short: "olp", plain: true},
-	{names: "sg_format sg_sanitize sg_write_same sg_unmap", plain: true},
+	{names: "sg_format sg_sanitize sg_unmap", plain: true},
 	{names: "format format.com FORMAT", verbs: "*:", fold: true},
 	{names: "diskpart", always: true},
 	{names: "Format-Volume Clear-Disk Initialize-Disk Remove-Partition", always: true, spare: "-whatif", fold: true},
