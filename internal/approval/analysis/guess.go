@@ -99,9 +99,14 @@ func beforeEquals(text string) string {
 	return name
 }
 
+// Listed tells whether one of the analysis's own tables says what a program does with its arguments.
+func Listed(program string) bool {
+	return plain()[program] || carrierSet()[program] || optionRunners()[program] != nil || ownLanguage(program) != nil || builtin(program) != nil
+}
+
 // listed tells whether a table says what the program does with its arguments.
 func (r *reader) listed(name string) bool {
-	if carrierSet()[name] || optionRunners()[name] != nil || ownLanguage(name) != nil || builtin(name) != nil {
+	if Listed(name) {
 		return true
 	}
 	_, found := slices.BinarySearch(r.in.Programs, name)

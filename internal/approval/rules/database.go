@@ -57,7 +57,7 @@ func databaseRows() []Row {
 			"curl -XPUT localhost:9200/x", "etcdctl get x", "grep -r dropDatabase .", "git commit -m 'redis-cli FLUSHALL'",
 			"pg_dump --clean app", "mongodump --db app", "influx query 'x'", "rake test", "npx knex migrate:latest"},
 	}, "destroys a database's content", databaseTools(), databaseMore, slices.Concat(redisPrograms, mongoPrograms, requestPrograms, socketPrograms, projectRunners,
-		[]string{"cypher-shell", "neo4j-shell", "python", "php", "ruby", "node", "bash", "sh"})...)
+		[]string{"hbase", "nsupdate", "grpcurl", "cypher-shell", "neo4j-shell", "python", "php", "ruby", "node", "bash", "sh"})...)
 	r.Writes = true // a flush may go to a port by redirect
 	match := r.Match
 	r.Match = func(a *Act) []Hit {
@@ -98,7 +98,15 @@ func databaseTools() []tool {
 		{names: "knex", long: "knexfile env cwd", acts: "migrate:rollback +--all +@all"},
 		{names: "typeorm typeorm-ts-node-commonjs typeorm-ts-node-esm", short: "d", acts: "schema:drop"},
 		{names: "mikro-orm mikro-orm-esm", acts: "schema:drop|schema:fresh|migration:fresh|database:drop"},
-		{names: "drizzle-kit", acts: "push +--force"},
+		{names: "drizzle-kit", acts: "push +--force\ndrop"},
+		{names: "sqitch", acts: "revert|rework"}, {names: "dolt", acts: "reset +--hard\nbranch +-D +-d\ntable rm\nclean|gc"}, {names: "sqlite-utils", acts: "drop-table|drop-view"},
+		{names: "tiup", acts: "cluster|dm destroy|clean|prune\nclean|uninstall\ncluster scale-in"}, {names: "airflow", acts: "db reset|clean\ndags|pools|connections|variables|users delete\ntasks clear"},
+		{names: "dagster", acts: "run|asset wipe|delete"}, {names: "prefect", acts: "** delete"}, {names: "mlflow", acts: "gc\nexperiments|runs delete"}, {names: "feast", acts: "teardown"},
+		{names: "dvc", acts: "destroy|remove\ngc +-f +--force"}, {names: "wandb", acts: "artifact cache cleanup\n* delete"}, {names: "dbt", acts: "+--full-refresh"},
+		{names: "rq", acts: "empty"}, {names: "magento", acts: "setup:uninstall|setup:rollback"}, {names: "cockroach", acts: "node decommission\ndebug reset-quorum"},
+		{names: "memcached-tool", acts: "* flush_all|flush"}, {names: "kopia", acts: "snapshot delete\nrepository throttle\npolicy delete|remove"}, {names: "snapper", short: "c", acts: "delete|rm|undochange|rollback"},
+		{names: "timeshift", acts: "+--delete +--delete-all +--restore"}, {names: "pdnsutil", acts: "delete-*|clear-zone|remove-*"}, {names: "rndc", acts: "delzone"},
+		{names: "fossil", acts: "purge"}, {names: "hbase", acts: "hbck +-repair"}, {names: "accelerate trash", acts: "purge"}, {names: "ldapdelete", acts: "+@*"},
 		{names: "ace", acts: "migration:fresh|migration:reset|migration:refresh|db:wipe|db:truncate"},
 		{names: "strapi meteor", acts: "reset"}, {names: "medusa", acts: "db:drop"},
 		{names: "alembic", short: "cnx", long: "config name", acts: "downgrade +@base !--sql"},
@@ -151,7 +159,7 @@ func databaseTools() []tool {
 var (
 	redisPrograms   = []string{"redis-cli", "valkey-cli", "keydb-cli", "rdcli", "iredis"}
 	mongoPrograms   = []string{"mongosh", "mongo"}
-	requestPrograms = []string{"curl", "http", "https", "xh", "wget"}
+	requestPrograms = []string{"curl", "http", "https", "xh", "wget", "curlie", "xhs", "httpie"}
 	socketPrograms  = []string{"nc", "ncat", "netcat", "telnet", "socat"}
 )
 
@@ -168,6 +176,10 @@ func databaseMore(a *Act) []Hit {
 		hit = socketFlushes(a)
 	case slices.ContainsFunc(a.Redirects, toStorePort):
 		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return flushLine.MatchString(w.Text) })
+	case a.Program == "hbase" || a.Program == "nsupdate":
+		hit = consoleLine.MatchString(a.Stdin.Text)
+	case a.Program == "grpcurl":
+		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return grpcDeletes.MatchString(w.Text) })
 	case a.Program == "cypher-shell" || a.Program == "neo4j-shell":
 		hit = slices.ContainsFunc(append(texts(a.Words[1:]), a.Stdin.Text), cypherDeletes.MatchString)
 	}
@@ -194,6 +206,12 @@ func consoleDestroys(a *Act) bool {
 	}
 	return slices.ContainsFunc(append(texts(words[1:]), a.Stdin.Text), emptiesTables.MatchString)
 }
+
+// grpcDeletes is a method's name that says what it does.
+var grpcDeletes = regexp.MustCompile(`[./](Drop|Truncate|Purge|Wipe|Destroy|Delete)(All|Database|Keyspace|Table|Tenant|Cluster|Project)\w*$`)
+
+// consoleLine is a line of HBase's shell, of nsupdate and of ldapmodify that destroys.
+var consoleLine = regexp.MustCompile(`(?im)(^|;)\s*(disable|drop|drop_all|truncate|deleteall|update\s+delete|changetype:\s*delete)\b`)
 
 var cypherDeletes = regexp.MustCompile(`(?i)\bdetach\s+delete\b|\bdrop\s+(database|constraint|index)\b`)
 
@@ -286,7 +304,7 @@ var storePort = regexp.MustCompile(`:(9200|9201|9300|5984|6333|7700|8086|8108|23
 
 // storeRequest finds a request that deletes an index or a database of a store.
 func storeRequest(a *Act) bool {
-	deletes, store := false, false
+	deletes, store, wholly := false, false, false
 	for i, w := range a.Words[1:] {
 		for _, v := range w.Values() {
 			text := analysis.Plain(v)
@@ -295,7 +313,7 @@ func storeRequest(a *Act) bool {
 				next = a.Words[i+2].Text
 			}
 			switch {
-			case text == "-XDELETE", text == "--request=DELETE", text == "--method=DELETE", text == "DELETE" && (a.Program != "curl" &&
+			case text == "-XDELETE", text == "delete" && i == 0 && strings.HasPrefix(a.Program, "xh"), text == "--request=DELETE", text == "--method=DELETE", text == "DELETE" && (a.Program != "curl" &&
 				a.Program != "wget"),
 				(text == "-X" || text == "--request" || text == "--method") && strings.EqualFold(next, "delete"),
 				len(text) > 2 && text[0] == '-' && text[1] != '-' && (strings.HasSuffix(text, "XDELETE") || strings.HasSuffix(text, "X") &&
@@ -305,10 +323,14 @@ func storeRequest(a *Act) bool {
 				store = true
 				deletes = deletes || strings.Contains(text, "/_delete_by_query")
 			}
+			wholly = wholly || storeWholly.MatchString(text)
 		}
 	}
-	return deletes && store
+	return deletes && store || wholly
 }
+
+// storeWholly are requests that empty a store by what they say.
+var storeWholly = regexp.MustCompile(`(?i)<delete>\s*<query>\s*\*:\*|/admin/tsdb/delete_series|"drop_all"\s*:\s*true|"drop_op"\s*:|/_flush_all\b|/api/v1/admin/purge`)
 
 // socketFlushes finds flush commands that are sent to a store's port by hand.
 func socketFlushes(a *Act) bool {

@@ -128,6 +128,8 @@ func (d *compiled) means(v, want string) bool {
 	switch {
 	case d.fold && strings.EqualFold(v, want), v == want, want == "*" && v != "":
 		return true
+	case len(want) > 2 && strings.HasSuffix(want, "*") && want != "*=*":
+		return strings.HasPrefix(v, want[:len(want)-1])
 	case want == "*=*":
 		return strings.Contains(v, "=")
 	case want == "*:":
@@ -164,7 +166,7 @@ func (a *Act) option(names []string, fold bool) bool {
 		}
 		for _, v := range w.Values() {
 			if fold {
-				v = strings.ToLower(v)
+				v = windowsOption(strings.ToLower(v))
 			}
 			v, _, _ = strings.Cut(v, "=")
 			if slices.ContainsFunc(names, func(n string) bool {
@@ -175,6 +177,14 @@ func (a *Act) option(names []string, fold bool) bool {
 		}
 	}
 	return false
+}
+
+// windowsOption takes the value off an option such as /w:C, and the second slash that keeps a shell from taking it for a path.
+func windowsOption(v string) string {
+	if strings.HasPrefix(v, "/") {
+		v, _, _ = strings.Cut("/"+strings.TrimLeft(v, "/"), ":")
+	}
+	return v
 }
 
 // front parses the options in front of the first operand, and gives what follows them: the grammar of programs that run others.

@@ -20,7 +20,7 @@ func infraRows() []Row {
 			"pulumi destroy --preview-only", "pulumi logs destroy"},
 	}, "destroys infrastructure or its state", []tool{
 		{names: "terraform tofu terraform-bin opentofu", single: true, long: "var var-file target state out",
-			acts: "destroy\napply +--destroy\nrefresh +--destroy\nstate rm\nstate push +--force\nworkspace delete"},
+			acts: "force-unlock\ndestroy\napply +--destroy\nrefresh +--destroy\nstate rm\nstate push +--force\nworkspace delete"},
 		{names: "terragrunt", single: true, long: "terragrunt-working-dir working-dir terragrunt-config queue-include-dir",
 			acts: "destroy\nrun-all|run destroy\nrun-all|run apply +--destroy\napply +--destroy\ndestroy-all\napply-all +--destroy\nstate rm\nrun-all|run state rm\n" +
 				"workspace delete"},
@@ -48,6 +48,9 @@ func infraRows() []Row {
 		{names: "VBoxManage vboxmanage", acts: "unregistervm +--delete +-delete +--delete-all\nclosemedium +--delete\nsnapshot * delete\n" +
 			"natnetwork|hostonlyif|dhcpserver remove"},
 		{names: "qm pct", acts: "destroy|delsnapshot|rollback"},
+		{names: "pvesm", acts: "free|remove"}, {names: "pvecm", acts: "delnode"}, {names: "vim-cmd", acts: "vmsvc/destroy|vmsvc/unregister|vmsvc/snapshot.remove*"},
+		{names: "crm pcs", acts: "node|resource|cluster|configure delete|destroy|remove|erase\nstonith fence"}, {names: "drbdadm", acts: "wipe-md|create-md|down|invalidate"},
+		{names: "boundary", acts: "* delete"}, {names: "lerna", acts: "clean"}, {names: "jenkins-cli", short: "su", acts: "delete-*|shutdown|safe-shutdown"},
 		{names: "xe", acts: "vm-destroy|vm-uninstall|vdi-destroy|sr-destroy|sr-forget|snapshot-destroy|snapshot-uninstall"},
 		{names: "prlctl", acts: "delete|destroy|unregister"}, {names: "tart", acts: "delete|prune"},
 		{names: "vmrun", short: "Thup", acts: "deleteVM|deleteSnapshot"},

@@ -50,6 +50,9 @@ const (
 func (j *judgement) command(i int) bool {
 	t, c := table(), &j.reading.Commands[i]
 	rows := t.byProgram[c.Program]
+	if rows == nil && len(c.Words) > 1 && !analysis.Listed(c.Program) {
+		rows = []*Row{t.unlisted}
+	}
 	script := initScript(c)
 	if rows == nil && len(c.Redirects) == 0 && c.Code.Empty() && c.Runs == nil && !script {
 		return true

@@ -42,7 +42,7 @@ func processRows() []Row {
 			Matches: "killall; pkill with the kill signal, a user or a pattern that matches anything; the kill signal to process ids that a command finds; " +
 				"the users of a file or port",
 			Programs: []string{"killall", "pkill", "skill", "slay", "kill", "fuser", "taskkill", "TASKKILL", "tskill", "Stop-Process", "stop-process",
-				"wmic"}, Match: procBroad,
+				"wmic", "xkill"}, Match: procBroad,
 			Examples: []string{"killall node", "pkill -9 python", "pkill -KILL -f server", "kill -9 $(pgrep node)", "pgrep x | xargs kill -9",
 				"pkill -u ann",
 				"pkill --signal KILL x", "killall -9 java", "kill -KILL `pidof x`", "lsof -ti :80 | xargs kill -9", "fuser -k 80/tcp", "pkill .",
@@ -159,6 +159,8 @@ func procBroad(a *Act) []Hit {
 		args := without(a, operands)
 		mild := signal != "" && !forced(signal) && len(args.Values["u"]) == 0 && !anything(a, operands)
 		hit = len(operands) > 0 && !mild
+	case "xkill":
+		hit = a.option([]string{"-a"}, false)
 	case "skill", "slay":
 		hit = len(operands) > 0
 	case "pkill":

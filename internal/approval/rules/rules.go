@@ -37,6 +37,7 @@ type Row struct {
 	Writes   bool              // Match also looks at every command that writes by redirect
 	Reads    bool              // Match also looks at every command that reads by redirect
 	Runs     bool              // Match also looks at every command that runs the output of another, or a file that the session brought
+	Unlisted bool              // Match looks at programs that no table lists
 	Note     analysis.NoteKind // the row stands for this finding of the analysis itself
 	Match    func(*Act) []Hit
 
@@ -108,6 +109,7 @@ type index struct {
 	onWrites  []*Row
 	onReads   []*Row
 	onRuns    []*Row
+	unlisted  *Row // for programs that no table lists
 	rank      map[*Row]int
 }
 
@@ -116,12 +118,15 @@ var table = sync.OnceValue(func() *index {
 	t := &index{
 		rows: slices.Concat(floorRows(), deleteRows(), diskRows(), sqlRows(), databaseRows(), systemRows(), userRows(), secretRows(), permRows(),
 			kernelRows(), accountRows(), processRows(), netRows(), remoteRows(), codeRows, gitRows(), containerRows(), clusterRows(), infraRows(), cloudRows(), packageRows(),
-			sudoRows(), agentRows(), analysisRows()),
+			sudoRows(), agentRows(), unlistedRows(), analysisRows()),
 		byProgram: map[string][]*Row{}, byNote: map[analysis.NoteKind]*Row{}, rank: map[*Row]int{},
 	}
 	for i := range t.rows {
 		r := &t.rows[i]
 		t.rank[r] = i
+		if r.Unlisted {
+			t.unlisted = r
+		}
 		for _, p := range r.Programs {
 			if !slices.Contains(t.byProgram[p], r) {
 				t.byProgram[p] = append(t.byProgram[p], r)

@@ -40,6 +40,16 @@ var configurers = []deed{
 	{names: "a2dismod a2dissite", plain: true},
 	{names: "visudo", spare: "-c --check -V", always: true},
 	{names: "ldconfig", flags: "f"},
+	{names: "defaults", verbs: "write /Library/* ...|write -globalDomain ...|write NSGlobalDomain ...|delete *"},
+	{names: "tccutil spctl csrutil", verbs: "reset|disable|clear", opts: "--master-disable --global-disable --add --remove"},
+	{names: "softwareupdate", flags: "iaR", opts: "--install --reset-ignored --restart"},
+	{names: "dism DISM", fold: true, opts: "/disable-feature /remove-package /remove-driver /remove-capability /apply-image /cleanup-image /set-edition"},
+	{names: "msiexec", fold: true, opts: "/x /uninstall /fa /f"},
+	{names: "wevtutil", fold: true, verbs: "cl|clear-log|um|uninstall-manifest|sl"},
+	{names: "regsvr32", fold: true, opts: "/u /i"},
+	{names: "wmic", fold: true, verbs: "product ... uninstall|useraccount ... delete|service ... delete"},
+	{names: "git", short: "Cc", need: "--system", verbs: "config * *|config set ...|config unset ...", spare: "--get --get-all --get-regexp --list -l"},
+	{names: "mokutil", opts: "--reset --disable-validation --import --delete"},
 }
 
 func sysconfWrite() Row {

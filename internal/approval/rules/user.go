@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 )
@@ -11,16 +13,19 @@ func userRows() []Row {
 		{
 			ID: "user.credentials", Key: "write to keys or credentials", Family: "user", Remember: RememberAll,
 			Matches:  "a write to keys, to who may log in, or to the files in which clients of clouds, clusters and registries keep their tokens",
-			Programs: append(writing(), "ssh-copy-id"), Writes: true, Match: writesCredentials,
+			Programs: slices.Concat(writing(), []string{"ssh-copy-id"}, keyTools().programs()), Writes: true, Match: writesCredentials,
 			Examples: []string{"echo key >> ~/.ssh/authorized_keys", "cp x ~/.aws/credentials", "cat k | tee -a /root/.ssh/authorized_keys",
 				"echo x > ~/.netrc", "sed -i s/a/b/ ~/.kube/config",
 				"cp id_rsa ~/.ssh/", "echo x >> ~/.ssh/config", "echo t > ~/.npmrc", "curl -o ~/.docker/config.json http://h",
 				"mv x ~/.git-credentials", "cd ~/.ssh && echo k >> authorized_keys",
-				"cat k >> /home/bob/.ssh/authorized_keys", "ssh-copy-id host"},
+				"cat k >> /home/bob/.ssh/authorized_keys", "ssh-copy-id host", "pass rm -f mail/work", "gpg --batch --delete-secret-keys K",
+				"security delete-keychain k", "keytool -delete -alias a -keystore k", "op item delete x", "bw delete item i",
+				"aws configure set aws_secret_access_key x", "npm config set //r/:_authToken x", "certbot delete --cert-name x"},
 			LookAlikes: []string{"cat ~/.ssh/id_ed25519.pub", "ssh-keygen -l -f ~/.ssh/id_rsa", "ls ~/.ssh", "chmod 600 ~/.ssh/id_rsa",
 				"ssh-keyscan h >> ~/.ssh/known_hosts", "cp ~/.kube/config .",
 				"echo x > .npmrc", "echo x > docs/authorized_keys", "ssh -i ~/.ssh/id_rsa h", "mkdir -p ~/.ssh",
-				"ssh-keygen -t ed25519 -f ~/.ssh/new"},
+				"ssh-keygen -t ed25519 -f ~/.ssh/new", "pass ls", "gpg --list-secret-keys", "security list-keychains", "keytool -list -keystore k",
+				"op item list", "aws configure set region eu-west-1", "npm config set registry http://r", "certbot certificates", "gpg --delete-keys pub"},
 		},
 		{
 			ID: "user.startup", Key: "write to a start-up file", Family: "user", Remember: RememberAll,
@@ -39,6 +44,18 @@ func userRows() []Row {
 	}
 }
 
+// keyTools are keepers of keys, passwords and certificates.
+var keyTools = sync.OnceValue(func() *toolSet {
+	return newToolSet([]tool{
+		{names: "pass gopass", acts: "rm|remove|delete"}, {names: "lpass", acts: "rm|destroy|rmgroup"}, {names: "secret-tool", acts: "clear"},
+		{names: "gpg gpg2", acts: "+--delete-secret-keys +--delete-secret-key +--delete-secret-and-public-key +--delete-secret-and-public-keys"},
+		{names: "keytool", single: true, long: "alias keystore storepass", acts: "+--delete"}, {names: "security", acts: "delete-*|remove-trusted-cert|set-keychain-password"},
+		{names: "bw", long: "session organizationid", acts: "delete"}, {names: "op", long: "vault account session", acts: "** delete"}, {names: "kdestroy", acts: "+-A"},
+		{names: "certbot", acts: "delete|revoke"}, {names: "acme.sh", acts: "+--remove +--revoke +--deactivate"}, {names: "step", acts: "ca revoke"}, {names: "easyrsa", acts: "revoke|renew"},
+		{names: "aws", long: "profile", acts: "configure set +@*secret* +@*token* +@*access_key*"}, {names: "npm yarn pnpm", acts: "config|set set +@*_auth* +@*_password*\nset +@*_auth*"},
+	})
+})
+
 func writesCredentials(a *Act) []Hit {
 	if a.Program == "ssh-copy-id" {
 		if args := a.Args(analysis.Grammar{Short: "iptoFs"}); len(args.Operands) == 0 || args.Has("nh") {
@@ -46,8 +63,11 @@ func writesCredentials(a *Act) []Hit {
 		}
 		return []Hit{{Reason: "lets a key log in on another machine: " + a.Line()}}
 	}
-	if a.Program == "ssh-keygen" { // a new key beside others is made, and nothing is overwritten without a question
+	if a.Program == "ssh-keygen" && !strings.HasPrefix(a.Stdin.Text, "y") { // a new key is made beside others, and one is overwritten only behind a question
 		return nil
+	}
+	if keyTools().find(a, a.Program, a.Words[min(1, len(a.Words)):]) {
+		return []Hit{{Reason: "removes or replaces a key or a credential: " + a.Line()}}
 	}
 	return one("writes to keys or credentials", a.wroteTo(func(t analysis.Target) bool {
 		switch t.Kind {
