@@ -28,5 +28,5 @@ func TestDocker_ConformsThroughAPlainShell(t *testing.T) { // RES-7, RES-8
 	l := newLab(t)
 	l.config.Persist, l.config.ExtraArgs, l.config.Resident = false, roomy, "off"
 	envtest.Run(t, l.anew, envtest.Abilities{
-		Place: "docker, plain shell", Lacking: []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo, envtest.Jobs, envtest.Terminals}})
+		Place: "docker, plain shell", Lacking: []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo, envtest.Jobs, envtest.Terminals, envtest.Forward}})
 }

@@ -514,7 +514,7 @@ func (broken) Run(context.Context, environment.Command) (environment.Result, err
 func TestEnding_PanicIsAReportAndLeavesNothing(t *testing.T) { // XC-4
 	t.Parallel()
 	f := newFixture(t)
-	f.Environment = broken{f.Environment.(*scripttest.Env)} //nolint:forcetypeassert // the fixture's own
+	f.Environment = broken{f.here}
 	rep := f.run("print(1)")
 	if rep.Status != script.StatusError || !strings.Contains(rep.Error, "inside Hermes") {
 		t.Errorf("got %+v", rep)

@@ -26,6 +26,7 @@ type handClock struct {
 	now    time.Time
 	timers map[int]handTimer
 	next   int
+	armed  chan time.Duration // told of each timer, where somebody listens
 }
 
 type handTimer struct {
@@ -46,6 +47,9 @@ func (c *handClock) AfterFunc(d time.Duration, f func()) func() bool {
 	defer c.mu.Unlock()
 	c.next++
 	id := c.next
+	if c.armed != nil {
+		c.armed <- d
+	}
 	c.timers[id] = handTimer{c.now.Add(d), f}
 	return func() bool {
 		c.mu.Lock()

@@ -14,7 +14,6 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/script"
-	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 )
 
 // grants is a session's list of variables that pass.
@@ -22,9 +21,7 @@ type grants []string
 
 func (g grants) Granted() []string { return g }
 
-func (f *fixture) vars() map[string]string {
-	return f.Environment.(*scripttest.Env).Vars //nolint:forcetypeassert // the fixture's own
-}
+func (f *fixture) vars() map[string]string { return f.here.Vars }
 
 func (f *fixture) environ() map[string]string {
 	f.t.Helper()
@@ -237,17 +234,17 @@ print(__name__, os.path.basename(__file__), "x = 1" in inspect.getsource(C), g()
 `)
 }
 
-// far is a place whose files are its own.
-type far struct{ environment.Environment }
+// mute is a place that forwards nothing, whose files are its own.
+type mute struct{ environment.Environment }
 
-func (far) Info() environment.Info {
+func (mute) Info() environment.Info {
 	return environment.Info{Backend: "far-away", Namespace: environment.NamespaceOwn}
 }
 
 func TestModes_PlaceElsewhereRunsNothingHere(t *testing.T) { // XF-1
 	t.Parallel()
 	f := newFixture(t)
-	f.Environment = far{f.Environment}
+	f.Environment = mute{f.Environment}
 	if rep := f.run("open('made', 'w')"); rep.Status != script.StatusError || !strings.Contains(rep.Error, "far-away") {
 		t.Errorf("got %+v", rep)
 	}

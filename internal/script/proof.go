@@ -28,6 +28,7 @@ const (
 // proof shows that a script somewhere else is in touch: its child is up, both outputs arrive, and its socket leads here and back. It
 // comes before the script's first line, so that nothing runs that can't be heard. The methods of a nil proof ask for none.
 type proof struct {
+	clock    Clock
 	mark     string
 	out, err *marked
 
@@ -36,8 +37,8 @@ type proof struct {
 	proven    bool
 }
 
-func newProof() *proof {
-	p := &proof{mark: "hermes-proof-" + rpc.NewToken()}
+func newProof(c Clock) *proof {
+	p := &proof{clock: c, mark: "hermes-proof-" + rpc.NewToken()}
 	p.out, p.err = newMarked(p.mark), newMarked(p.mark)
 	return p
 }
@@ -65,12 +66,12 @@ func (p *proof) answer(ctx context.Context) rpc.Answer {
 	p.mu.Lock()
 	p.connected = true
 	p.mu.Unlock()
-	late := time.NewTimer(proofTime)
-	defer late.Stop()
+	late := make(chan struct{})
+	defer p.clock.AfterFunc(proofTime, func() { close(late) })()
 	for _, m := range []*marked{p.out, p.err} {
 		select {
 		case <-m.seen:
-		case <-late.C:
+		case <-late:
 			return refuse(string(tool.ErrTypeInternal), "the outputs don't arrive")
 		case <-ctx.Done():
 			return refuse(string(tool.ErrTypeInternal), "the run has ended")

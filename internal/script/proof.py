@@ -32,6 +32,7 @@ def prove():
 
 
 try:
+    os.unlink(sys.argv[0])
     prove()
     os.execv(sys.argv[1], sys.argv[1:])
 except OSError as e:

@@ -145,7 +145,7 @@ func (x *run) prepare(ctx context.Context) error {
 		stubName:   stub.Source(stub.Options{Available: names, Reasons: x.reasons, MaxMessage: x.cfg.MaxMessage}),
 	}
 	if x.far {
-		x.proof = newProof()
+		x.proof = newProof(x.r.o.Clock)
 		files[proofName] = x.proof.program()
 	}
 	var err error

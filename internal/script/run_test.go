@@ -31,6 +31,7 @@ var systemPython = sync.OnceValues(func() (python.Interpreter, error) {
 // fixture is a session with a runner.
 type fixture struct {
 	*scripttest.Host
+	here   *scripttest.Env // its place, or where that of a far one takes its variables from
 	t      testing.TB
 	runner *script.Runner
 	config *script.Config
@@ -51,11 +52,15 @@ func newFixture(t testing.TB) *fixture {
 		Resolver: python.New(python.Options{Path: filepath.Dir(py.Path)}),
 	})
 	f.Services = []any{f.config, f.runner}
+	f.here = f.Environment.(*scripttest.Env) //nolint:forcetypeassert // it was made above
 	t.Cleanup(func() {
-		if err := errors.Join(f.runner.Close(), f.Environment.Close(context.Background())); err != nil {
+		if err := errors.Join(f.runner.Close(), f.here.Close(context.Background())); err != nil {
 			t.Error(err)
 		}
 	})
+	if strings.HasPrefix(t.Name(), farTest+"/") {
+		f.Environment = newFar(t, f.here)
+	}
 	return f
 }
 
