@@ -212,26 +212,36 @@ func (d *Daemon) images(tb testing.TB) {
 	}
 	defer c.Close()
 	for name, programs := range map[string][]string{Bash: {"bash"}, Busybox: nil} {
-		if _, err := c.ImageInspect(tb.Context(), name); err == nil {
-			continue
-		}
-		fs, err := rootFS(programs)
-		if err != nil {
-			skip(tb, "no image can be made: "+err.Error())
-		}
-		r, err := c.ImageImport(tb.Context(), client.ImageImportSource{Source: bytes.NewReader(fs), SourceName: "-"}, name, client.ImageImportOptions{})
-		if err == nil {
-			_, err = io.Copy(io.Discard, r)
-			_ = r.Close()
-		}
-		if err != nil {
-			tb.Fatalf("make the image %s: %v", name, err)
-		}
+		image(tb, c, name, func(a *archive) {
+			for _, p := range programs {
+				a.named(p)
+			}
+		})
 	}
 }
 
-// rootFS makes the files of an image: busybox under all its names, and further programs with the libraries that they need.
-func rootFS(programs []string) ([]byte, error) {
+// image makes an image of busybox and what more adds, unless it is there.
+func image(tb testing.TB, c *client.Client, name string, more func(a *archive)) {
+	tb.Helper()
+	if _, err := c.ImageInspect(tb.Context(), name); err == nil {
+		return
+	}
+	fs, err := rootFS(more)
+	if err != nil {
+		skip(tb, "no image can be made: "+err.Error())
+	}
+	r, err := c.ImageImport(tb.Context(), client.ImageImportSource{Source: bytes.NewReader(fs), SourceName: "-"}, name, client.ImageImportOptions{})
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+		_ = r.Close()
+	}
+	if err != nil {
+		tb.Fatalf("make the image %s: %v", name, err)
+	}
+}
+
+// rootFS makes the files of an image: busybox under all its names, and what more adds.
+func rootFS(more func(a *archive)) ([]byte, error) {
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
 		return nil, err
@@ -252,13 +262,7 @@ func rootFS(programs []string) ([]byte, error) {
 	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: "bin/nohup", Mode: 0o755}, []byte("#!/bin/sh\ntrap '' HUP\nexec \"$@\"\n")) // busybox may come without
 	a.text("etc/group", "root:x:0:\nnogroup:x:65534:\n")
 	a.file(busybox, "bin/busybox")
-	for _, p := range programs {
-		path, err := exec.LookPath(p)
-		if err != nil {
-			return nil, err
-		}
-		a.program(path, "bin/"+p)
-	}
+	more(a)
 	for applet := range strings.FieldsSeq(string(applets)) {
 		a.link("bin/"+applet, "busybox")
 	}
@@ -298,18 +302,27 @@ func (a *archive) link(name, to string) {
 
 func (a *archive) file(from, name string) {
 	b, err := os.ReadFile(from)
-	if err != nil && a.err == nil {
+	a.fail(err)
+	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755}, b)
+}
+
+// named adds a program of this machine's PATH.
+func (a *archive) named(program string) {
+	path, err := exec.LookPath(program)
+	a.fail(err)
+	a.program(path, "bin/"+program)
+}
+
+func (a *archive) fail(err error) {
+	if a.err == nil {
 		a.err = err
 	}
-	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755}, b)
 }
 
 func (a *archive) program(from, name string) {
 	a.file(from, name)
 	libs, err := libraries(from)
-	if err != nil && a.err == nil {
-		a.err = err
-	}
+	a.fail(err)
 	for _, l := range libs {
 		a.file(l, strings.TrimPrefix(l, "/"))
 	}
