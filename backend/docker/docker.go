@@ -30,6 +30,7 @@ func init() {
 		Traits:      traits,
 		Open:        open,
 		Probe:       probe,
+		Bare:        &bare,
 	})
 }
 

@@ -123,7 +123,13 @@ func (b *Bench) open(ctx context.Context) error {
 	if err := os.MkdirAll(b.dir+"/home", 0o700); err != nil {
 		return fmt.Errorf("make a home for the benchmark: %w", err)
 	}
-	config := []byte("code_execution:\n  max_tool_calls: 10000 # what is measured is more than one script may call\n")
+	config := []byte(`# what is measured is more than is usual
+code_execution:
+  max_tool_calls: 10000
+process:
+  max_running: 5000
+  max_running_per_session: 5000
+`)
 	if err := os.WriteFile(b.dir+"/home/config.yaml", config, 0o600); err != nil {
 		return fmt.Errorf("configure the benchmark: %w", err)
 	}

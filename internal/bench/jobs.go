@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hermes-runtime/hermes/tool"
@@ -20,6 +23,7 @@ func jobPaths() []path {
 		{"spawn a background job, to running the same shell", "×", 1.5, false, spawnJob},
 		{"poll a background job, to a Unix-socket round trip", "×", 3, false, pollJob},
 		{"kill 100 background jobs", "s", 0.1, false, killJobs},
+		{"1 000 idle background jobs, memory of the process that keeps them", "MB", 30, false, idleJobs},
 	}
 }
 
@@ -105,6 +109,62 @@ func killJobs(ctx context.Context, b *Bench) (float64, string, error) {
 		took = append(took, time.Since(start))
 	}
 	return median(took).Seconds(), "one batch of calls", nil
+}
+
+// idleJobs starts jobs that do nothing and looks at what their keeper has grown by.
+func idleJobs(ctx context.Context, b *Bench) (float64, string, error) {
+	const n = 1000
+	var before float64
+	ids := make([]string, n)
+	for i := range ids {
+		var err error
+		if ids[i], err = b.begin(ctx, "exec sleep 600"); err != nil {
+			return 0, "", err
+		}
+		if i == 0 {
+			if before, err = b.keeperMemory(ctx, ids[0]); err != nil {
+				return 0, "", err
+			}
+		}
+	}
+	after, err := b.keeperMemory(ctx, ids[0])
+	calls := make([]tool.Request, n)
+	for i := range calls {
+		calls[i] = about("kill", ids[i])
+	}
+	b.session.CallBatch(ctx, calls)
+	return after - before, fmt.Sprintf("%.1f MB in all", after), err
+}
+
+// keeperMemory is the resident set of the parent of a job, in MB.
+func (b *Bench) keeperMemory(ctx context.Context, id string) (float64, error) {
+	var job struct {
+		PID int `json:"pid"`
+	}
+	r := b.session.Call(ctx, about("poll", id))
+	if err := json.Unmarshal([]byte(r.JSON), &job); err != nil || job.PID == 0 {
+		return 0, fmt.Errorf("poll a background job: %s", r.JSON)
+	}
+	parent, err := statusOf(job.PID, "PPid:")
+	if err != nil {
+		return 0, err
+	}
+	kb, err := statusOf(parent, "VmRSS:")
+	return float64(kb) / 1000, err
+}
+
+// statusOf reads a number of /proc/PID/status.
+func statusOf(pid int, field string) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("this system doesn't tell the memory of a process: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == field {
+			return strconv.Atoi(f[1])
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no %s", pid, field)
 }
 
 // askBare is what a client would do by hand: a framed JSON request and its answer.
