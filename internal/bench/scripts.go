@@ -241,12 +241,15 @@ func bigResult(ctx context.Context, b *Bench) (float64, string, error) {
 	v, err := b.figure(ctx, fmt.Sprintf(`
 import time
 from hermes_tools import read_file
-t = time.perf_counter()
-r = read_file(%q)
-assert len(r["content"]) > 19_000_000, r
-print(time.perf_counter() - t)
+times = []
+for _ in range(5):
+    t = time.perf_counter()
+    r = read_file(%q)
+    assert len(r["content"]) > 19_000_000, r
+    times.append(time.perf_counter() - t)
+print(sorted(times)[2])
 `, file))
-	return v, "read_file of 20 MB, measured in the script", err
+	return v, "read_file of 20 MB, measured in the script, the median of 5", err
 }
 
 const floodLines = `
