@@ -39,6 +39,7 @@ type OpenOptions struct {
 	Key         string            // which place: tasks with the same key share one
 	Config      any               // what Config returned, filled from the configuration
 	Dir         string            // terminal.cwd
+	Replaces    bool              // a place of this key was found gone: the first command is to say that it runs in another
 	Overrides   map[string]string // what the task changes about its environment, by configuration key
 	HermesHome  string
 	Getenv      func(string) string

@@ -154,7 +154,7 @@ func (p *place) open(ctx context.Context) (environment.Environment, error) {
 		p.jobs = pl.hash
 	}
 	e, err := contact.Open(ctx, contact.Options{
-		What: "container " + p.box.name, Info: p.base, Dial: p.dial, Variables: p.variables, Release: p.release,
+		What: "container " + p.box.name, Info: p.base, Anew: p.o.Replaces, Dial: p.dial, Variables: p.variables, Release: p.release,
 	})
 	if err != nil {
 		p.giveUp(ctx)

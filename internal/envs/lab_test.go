@@ -21,6 +21,8 @@ type place struct {
 	slow chan struct{} // Close waits for it
 	ns   environment.Namespace
 	gone bool
+
+	replaces bool
 }
 
 func (p *place) Gone() bool { return p.gone }
@@ -86,7 +88,7 @@ func (l *lab) open(ctx context.Context, o environment.OpenOptions) (environment.
 	if ns == "" {
 		ns = environment.NamespaceHost
 	}
-	return &place{lab: l, id: id, key: o.Key, slow: slow, ns: ns}, nil
+	return &place{lab: l, id: id, key: o.Key, slow: slow, ns: ns, replaces: o.Replaces}, nil
 }
 
 func (l *lab) keys() string {

@@ -249,8 +249,8 @@ func TestManager_APlaceThatIsGoneIsReplacedAtTheNextUse_MGR6(t *testing.T) {
 	m := l.manager(t, envs.Options{})
 	old := at(t, m, "a").Environment.(*place)
 	old.gone = true
-	if now := at(t, m, "a").Environment; now == old || now != at(t, m, "b").Environment {
-		t.Error("want one new environment")
+	if now := at(t, m, "a").Environment.(*place); now == old || now != at(t, m, "b").Environment || !now.replaces || old.replaces {
+		t.Errorf("want one new environment that says so: %+v", now)
 	}
 }
 

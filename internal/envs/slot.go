@@ -63,7 +63,8 @@ func (m *Manager) join(ctx context.Context, key string, o Override) (*slot, erro
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "open environment " + key + ": " + closedNotice}
 	}
 	s := m.slots[key]
-	if s != nil && s.env != nil && gone(s.env) {
+	replaces := s != nil && s.env != nil && gone(s.env)
+	if replaces {
 		m.retire(key, s)
 		s = nil
 	}
@@ -77,7 +78,7 @@ func (m *Manager) join(ctx context.Context, key string, o Override) (*slot, erro
 		m.work.Go(func() {
 			defer stop()
 			defer cancel()
-			env, err := m.open(making, opening{key: key, override: o, before: before})
+			env, err := m.open(making, opening{key: key, override: o, before: before, replaces: replaces})
 			m.opened(key, s, env, err)
 		})
 	}
@@ -95,6 +96,7 @@ type opening struct {
 	key      string
 	override Override
 	before   *ending // the same key's former environment, on its way out
+	replaces bool    // which was found gone
 }
 
 func (m *Manager) open(ctx context.Context, p opening) (environment.Environment, error) {
@@ -119,7 +121,7 @@ func (m *Manager) open(ctx context.Context, p opening) (environment.Environment,
 			return nil, fmt.Errorf("configure environment %s (%s): %w", p.key, name, err)
 		}
 	}
-	o.Key, o.Dir, o.Overrides = p.key, m.o.Cwd, p.override
+	o.Key, o.Dir, o.Overrides, o.Replaces = p.key, m.o.Cwd, p.override, p.replaces
 	env, err := b.Open(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("open environment %s (%s): %w", p.key, name, err)

@@ -30,6 +30,7 @@ const HostVariable = "HERMES_TEST_DOCKER"
 const (
 	Bash    = "hermes-test:bash"    // bash, and busybox for all else
 	Busybox = "hermes-test:busybox" // busybox alone
+	Bare    = "hermes-test:bare"    // busybox alone, in no directory but /bin: no /tmp, no home, no list of users
 )
 
 // startTime is how long an engine may take to be there.
@@ -211,13 +212,9 @@ func (d *Daemon) images(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	defer c.Close()
-	for name, programs := range map[string][]string{Bash: {"bash"}, Busybox: nil} {
-		image(tb, c, name, func(a *archive) {
-			for _, p := range programs {
-				a.named(p)
-			}
-		})
-	}
+	image(tb, c, Bash, func(a *archive) { a.furnish(); a.named("bash") })
+	image(tb, c, Busybox, (*archive).furnish)
+	image(tb, c, Bare, func(*archive) {})
 }
 
 // image makes an image of busybox and what more adds, unless it is there.
@@ -255,22 +252,34 @@ func rootFS(more func(a *archive)) ([]byte, error) {
 	}
 	a := &archive{has: map[string]bool{}}
 	a.t = tar.NewWriter(&a.b)
-	for dir, mode := range map[string]int64{"bin": 0o755, "etc": 0o755, "root": 0o700, "tmp": 0o1777, "var": 0o755, "var/tmp": 0o1777, "usr": 0o755, "usr/bin": 0o755, "run": 0o755, "proc": 0o555, "sys": 0o555, "dev": 0o755, "home": 0o755} {
-		a.add(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: mode}, nil)
-	}
-	a.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
-	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: "bin/nohup", Mode: 0o755}, []byte("#!/bin/sh\ntrap '' HUP\nexec \"$@\"\n")) // busybox may come without
-	a.text("etc/group", "root:x:0:\nnogroup:x:65534:\n")
+	a.directories(map[string]int64{"bin": 0o755})
 	a.file(busybox, "bin/busybox")
 	more(a)
 	for applet := range strings.FieldsSeq(string(applets)) {
 		a.link("bin/"+applet, "busybox")
 	}
-	a.link("usr/bin/env", "../../bin/busybox")
 	if a.err == nil {
 		a.err = a.t.Close()
 	}
 	return a.b.Bytes(), a.err
+}
+
+// furnish adds what a system usually has.
+func (a *archive) furnish() {
+	a.directories(map[string]int64{
+		"etc": 0o755, "root": 0o700, "tmp": 0o1777, "var": 0o755, "var/tmp": 0o1777, "usr": 0o755, "usr/bin": 0o755, "run": 0o755, "proc": 0o555,
+		"sys": 0o555, "dev": 0o755, "home": 0o755,
+	})
+	a.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
+	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: "bin/nohup", Mode: 0o755}, []byte("#!/bin/sh\ntrap '' HUP\nexec \"$@\"\n")) // busybox may come without
+	a.text("etc/group", "root:x:0:\nnogroup:x:65534:\n")
+	a.link("usr/bin/env", "../../bin/busybox")
+}
+
+func (a *archive) directories(modes map[string]int64) {
+	for dir, mode := range modes {
+		a.add(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: mode}, nil)
+	}
 }
 
 // archive is a file system on its way into an image. The first error counts.

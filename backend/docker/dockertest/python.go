@@ -32,6 +32,7 @@ func (d *Daemon) Python(tb testing.TB) string {
 	}
 	defer c.Close()
 	image(tb, c, Python, func(a *archive) {
+		a.furnish()
 		a.named("bash")
 		a.fail(a.python())
 	})

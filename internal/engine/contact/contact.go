@@ -22,6 +22,7 @@ type Link interface {
 type Options struct {
 	What string           // the place, for messages: "host example"
 	Info environment.Info // what is known before the first contact
+	Anew bool             // the place replaces one that is gone, which is to be said with the first command
 	// Dial makes contact. The former one, if there was one, is closed by then. anew says that what ran in the place is gone. Every
 	// contact has the abilities of the first. Once it says ErrGone it isn't asked again.
 	Dial func(ctx context.Context, d Dialing) (l Link, anew bool, err error)
@@ -71,6 +72,7 @@ var (
 func Open(ctx context.Context, o Options) (environment.Environment, error) {
 	k := &keeper{o: o, turn: make(chan struct{}, 1)}
 	k.info.Store(&o.Info)
+	k.recreated.Store(o.Anew)
 	k.changed()
 	l, err := k.reach(ctx, act)
 	var known *environment.Error

@@ -16,7 +16,10 @@ import (
 
 // endTime is how long the far side may take, beyond the grace of a command, to end it. It has its own bounds; this is for one that
 // doesn't keep them.
-const endTime = 10 * time.Second
+const endTime = 5 * time.Second
+
+// lateTime is how long after its timeout, and the grace, a command may go on before this end has it ended too: the far side may stand still.
+const lateTime = 2 * time.Second
 
 // Options is what a client brings.
 type Options struct {
@@ -220,6 +223,11 @@ func (r *running) run(ctx context.Context) (environment.Result, error) {
 		r.copy(chErrors, r.c.Stderr)
 	}
 	r.feed()
+	if r.c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.c.Timeout+max(r.c.Grace, r.p.grace)+lateTime)
+		defer cancel()
+	}
 	stop := r.endWith(ctx)
 	defer stop()
 	last, err := r.follow(ctx)
@@ -245,7 +253,10 @@ func (r *running) run(ctx context.Context) (environment.Result, error) {
 
 // unanswered is the result of a command that was to be ended and of which nothing more was heard.
 func (r *running) unanswered(ctx context.Context) environment.Result {
-	res := environment.Result{ExitCode: 130, Reason: environment.Interrupted, Elapsed: time.Since(r.began)}
+	res := environment.Result{
+		ExitCode: 130, Reason: environment.Interrupted, Elapsed: time.Since(r.began),
+		Survivors: []environment.ProcessRef{{Command: "what is left can't be found out: there is no answer"}},
+	}
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		res.ExitCode, res.Reason = 124, environment.TimedOut
 	}

@@ -4,9 +4,14 @@ package resident
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/engine"
@@ -168,7 +173,10 @@ func (s *server) jobs() (JobHost, error) {
 	if s.keeping.host != nil {
 		return s.keeping.host, nil
 	}
-	home := filepath.Join(home(s.o.Environ), ".cache", "hermes", s.want.Jobs)
+	home, err := s.jobsHome()
+	if err != nil {
+		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "keep jobs", Err: err}
+	}
 	if len(s.o.Keeper) > 0 {
 		s.keeping.host = NewKeeper(KeeperOptions{Home: home, Argv: s.o.Keeper, Build: s.o.Build, Scope: jobs.ScopeSandbox})
 		return s.keeping.host, nil
@@ -179,6 +187,29 @@ func (s *server) jobs() (JobHost, error) {
 	}
 	s.keeping.host = t
 	return t, nil
+}
+
+// jobsHome is where jobs are kept: below the home's cache, or where nothing can be written there below the directory for temporary files.
+func (s *server) jobsHome() (string, error) {
+	home := filepath.Join(home(s.o.Environ), ".cache", "hermes", s.want.Jobs)
+	err := writable(home)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		home = filepath.Join(s.base.Temp, "hermes-"+strconv.Itoa(os.Getuid()), s.want.Jobs)
+		err = writable(home)
+	}
+	return home, err
+}
+
+// writable makes a directory and sees whether something can be made in it.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	probe, err := os.MkdirTemp(dir, ".probe")
+	if err != nil {
+		return err
+	}
+	return os.Remove(probe)
 }
 
 // endJobs lets go of the jobs: those of a keeper go on.
