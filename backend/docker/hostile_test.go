@@ -3,7 +3,6 @@
 package docker_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"

@@ -53,6 +53,8 @@ func (l *link) Remove(context.Context, environment.Path) error { return fs.ErrNo
 // full is a contact with an engine at its end.
 type full struct{ *link }
 
+var _ environment.Keeper = full{} // else the places made of it have no jobs
+
 func (full) Environ(context.Context, *environment.State) (map[string]string, error) {
 	return map[string]string{"THERE": "1", "OVER": "there"}, nil
 }
@@ -69,8 +71,12 @@ func (f full) Attach(context.Context, string) (environment.Process, error) {
 func (full) Jobs(context.Context) ([]environment.JobInfo, error) {
 	return make([]environment.JobInfo, 1), nil
 }
-func (full) Taken(context.Context, string) error { return nil }
-func (f full) Events(ctx context.Context) ([]environment.JobEvent, error) {
+func (f full) Adopt(context.Context, environment.Leftover) (environment.Process, error) {
+	return job{link: f.link}, nil
+}
+func (full) Forget(context.Context, string) error { return nil }
+func (full) Taken(context.Context, string) error  { return nil }
+func (f full) Events(ctx context.Context, _ map[string]string) ([]environment.JobEvent, error) {
 	select {
 	case <-f.news:
 		return make([]environment.JobEvent, 1), nil
