@@ -172,7 +172,6 @@ func TestJobs_OfAPlaceThatIsNotKeptEndWithItAndAreTold(t *testing.T) { // RMT-3
 	l.config.Persist, l.o.Stderr = false, &said
 	e := l.open(t)
 	id := infoOf(t, start(t, e, environment.Job{Command: script("sleep 4242")})).ID
-	start(t, e, environment.Job{Command: script("exit 0")})
 	ended(t, start(t, e, environment.Job{Command: script("exit 0")}))
 	shut(t, e)
 	if !strings.Contains(said.String(), id) || strings.Contains(said.String(), "exit 0") || len(l.containers(t)) > 0 {
