@@ -24,7 +24,7 @@ func FuzzAnalyze(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, command string) {
 		in := analysis.Input{Dir: "/data/app", Home: "/home/ann"}
-		if d, most := leastOf(3, command, fuzzBound(command)), fuzzBound(command); d > most {
+		if d, most := leastOf(3, command, bound(command)), bound(command); d > most {
 			t.Errorf("%q of %d bytes takes %v of the processor, at most %v wanted", command[:min(len(command), 200)], len(command), d, most)
 		}
 		a, b := approval.Analyze(command, in), approval.Analyze(command, in)
@@ -52,12 +52,6 @@ func FuzzAnalyze(f *testing.F) {
 			t.Errorf("%q: read as nothing", command)
 		}
 	})
-}
-
-// fuzzBound is the processor time that a text may take in an instrumented program (A91): by its length, and something for the shortest,
-// whose * may stand for every program.
-func fuzzBound(text string) time.Duration {
-	return 4 * (25*time.Millisecond + 50*time.Millisecond*time.Duration(len(text))/(64<<10))
 }
 
 func ids(r *approval.Report) []string {

@@ -14,12 +14,12 @@ const (
 
 // What work costs, in steps. Bytes are so many to a step, in quarters where they are dear.
 const (
-	stepsNode    = 5   // a node of the syntax
-	stepsCommand = 30  // recording and following one command, besides its words
-	stepsText    = 20  // setting out to read one more text
-	bytesParsed  = 1   // by the grammar of the shell
-	bytesFolded  = 8   // put together
-	bytesCopied  = 512 // taken along
+	stepsNode    = 5  // a node of the syntax
+	stepsCommand = 30 // recording and following one command, besides its words
+	stepsText    = 20 // setting out to read one more text
+	bytesParsed  = 1  // by the grammar of the shell
+	bytesFolded  = 8  // put together
+	bytesCopied  = 64 // taken along
 )
 
 func budget(steps int, text string) Budget {

@@ -21,7 +21,7 @@ func (r *reader) inline(st *state, text Word, c *Command, at place) output {
 		}
 		for _, a := range payload.Scan(lang, v, r.around(st, at)) {
 			if a.Kind == payload.Print {
-				printed = printed.then(output{a.Args[0][0], Known(a.Args[0][0])})
+				printed = r.then(printed, output{a.Args[0][0], Known(a.Args[0][0])})
 				continue
 			}
 			r.perform(st, a, deed{c, text.Span}, at)

@@ -57,7 +57,7 @@ func (r *reader) second(j joint, out output, start int) output {
 		if !at.want {
 			return output{}
 		}
-		return out.then(next)
+		return r.then(out, next)
 	case syntax.OrStmt:
 		branch := st.clone()
 		if len(st.failed) > 0 {

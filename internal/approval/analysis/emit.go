@@ -215,7 +215,7 @@ func (r *reader) respawn(f *function, c simple, at place) {
 
 // redirects folds redirects into the place. It tells whether standard output goes elsewhere.
 func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidden bool) {
-	at.redirects = slices.Clone(at.redirects)
+	at.redirects = slices.Grow(slices.Clip(at.redirects), len(reds))
 	for _, red := range reds {
 		out := Redirect{Op: red.Op.String()}
 		fd := ""

@@ -14,11 +14,43 @@ type builder struct {
 	st     *state
 	fields [][]string
 	cur    []string // the field being built; nil = none yet
+	single strings.Builder
+	owned  bool // cur is what single holds
 	from   Flow
 }
 
-func (b *builder) add(vals ...string) {
+// add appends a text to the field. Its pieces may be ten thousand, so what is there already isn't copied for each.
+func (b *builder) add(text string) {
 	if b.r.masked {
+		text = unmaskMarks.Replace(text)
+	}
+	switch {
+	case len(b.cur) > 1:
+		b.cur = b.r.join(b.cur, []string{text})
+		return
+	case b.cur == nil:
+		b.cur = []string{text}
+	case b.r.full:
+		return
+	default:
+		if !b.owned {
+			b.single.WriteString(b.cur[0])
+			b.cur, b.owned = []string{""}, true
+		}
+		b.single.WriteString(text)
+		b.cur[0] = b.single.String()
+	}
+	b.r.fold(len(text))
+}
+
+// either appends one of several texts to the field.
+func (b *builder) either(vals []string) {
+	if len(vals) == 1 {
+		b.add(vals[0])
+		return
+	}
+	if b.r.masked {
+		vals = slices.Clone(vals)
 		for i, v := range vals {
 			vals[i] = unmaskMarks.Replace(v)
 		}
@@ -26,7 +58,7 @@ func (b *builder) add(vals ...string) {
 	if b.r.full && b.cur != nil {
 		return
 	}
-	b.cur = b.r.join(b.cur, vals)
+	b.cur, b.single, b.owned = b.r.join(b.cur, vals), strings.Builder{}, false
 }
 
 // join pairs heads and tails, and counts what that makes and copies.
@@ -34,7 +66,7 @@ func (r *reader) join(heads, tails []string) []string {
 	copied := size(heads)
 	all := join(heads, tails)
 	r.fold(max(0, size(all)-copied))
-	r.spend(1 + copied/bytesCopied)
+	r.spend(copied / bytesFolded)
 	return all
 }
 
@@ -43,7 +75,7 @@ func (r *reader) fold(n int) {
 	if r.folded += n; r.folded > MaxFolded {
 		r.limit("more than 256 KiB of folded text", r.at)
 	}
-	r.spend(n / bytesFolded)
+	r.spend(1 + n/bytesFolded)
 }
 
 func size(vals []string) (n int) {
@@ -56,7 +88,7 @@ func size(vals []string) (n int) {
 func (b *builder) end() {
 	if b.cur != nil {
 		b.fields = append(b.fields, b.cur)
-		b.cur = nil
+		b.cur, b.single, b.owned = nil, strings.Builder{}, false
 	}
 }
 
@@ -222,7 +254,7 @@ func (b *builder) part(p syntax.WordPart, quoted bool, at place) {
 // expansion adds the value of an expansion: unquoted ones are split, and their glob characters are live.
 func (b *builder) expansion(vals []string, quoted bool) {
 	if quoted {
-		b.add(vals...)
+		b.either(vals)
 		return
 	}
 	if len(vals) != 1 {
@@ -236,7 +268,7 @@ func (b *builder) expansion(vals []string, quoted bool) {
 		for i, v := range vals {
 			live[i] = liveGlobs(v)
 		}
-		b.add(live...)
+		b.either(live)
 		return
 	}
 	ifs := " \t\n"
@@ -286,9 +318,9 @@ func (b *builder) tilde(parts []syntax.WordPart) {
 	}
 	switch user := prefix[1:]; user {
 	case "":
-		b.add(b.r.home(b.st)...)
+		b.either(b.r.home(b.st))
 	case "+":
-		b.add(unknownDirs(b.st.dirs)...)
+		b.either(unknownDirs(b.st.dirs))
 	case "-":
 		b.add(markSome)
 	case "root":

@@ -202,7 +202,7 @@ func (r *reader) contents(c *Command, files []string) output {
 		if !ok || !f.known || c.Inside != nil {
 			return output{}
 		}
-		out = out.then(output{f.text, true})
+		out = r.then(out, output{f.text, true})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -77,7 +78,9 @@ func (o output) value() string {
 
 var nothing = output{known: true}
 
-func (o output) then(next output) output {
+// then is what two commands print, one after the other.
+func (r *reader) then(o, next output) output {
+	r.spend((len(o.text) + len(next.text)) / bytesCopied)
 	if o.known && next.known {
 		return output{o.text + next.text, true}
 	}
@@ -198,20 +201,22 @@ func (r *reader) list(st *state, stmts []*syntax.Stmt, at place) output {
 
 // open is list for a place that looks at the status of the last statement, as a condition does.
 func (r *reader) open(st *state, stmts []*syntax.Stmt, at place) output {
-	out := nothing
+	var text strings.Builder // of ten thousand statements, perhaps
+	known := true
 	for i, s := range stmts {
 		in := at
 		in.last = at.last && i == len(stmts)-1
 		st.settle()
 		o := r.stmt(st, s, in)
 		if at.want {
-			out = out.then(o)
+			known = known && o.known
+			text.WriteString(o.value())
 		}
 	}
 	if !at.want {
 		return output{}
 	}
-	return out
+	return output{text.String(), known}
 }
 
 func (r *reader) stmt(st *state, s *syntax.Stmt, at place) output {
@@ -293,7 +298,7 @@ func (r *reader) command(st *state, s *syntax.Stmt, at place) output {
 		return r.loop(st, func(in *state) output {
 			cond := r.open(in, c.Cond, at)
 			in.failed = nil
-			return cond.then(r.list(in, c.Do, at))
+			return r.then(cond, r.list(in, c.Do, at))
 		})
 	case *syntax.ForClause:
 		at.last = false

@@ -1,17 +1,20 @@
 package payload_test
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
 )
 
-// inTime has a scan keep within a processor time that its text's length gives, in an instrumented program (A91). Of three tries the
-// shortest counts: what else the machine does makes one longer.
+// inTime has a scan keep within the processor time that its text's length gives (A91). Of three tries the shortest counts: what else the
+// machine does makes one longer.
 func inTime(t *testing.T, text string, scan func()) {
 	t.Helper()
-	most := 4 * (10*time.Millisecond + 50*time.Millisecond*time.Duration(len(text))/(64<<10))
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	most := 50 * time.Millisecond * time.Duration(max(len(text), 64<<10)) / (64 << 10)
 	least := most + 1
 	for range 3 {
 		start := spent()

@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -202,6 +203,9 @@ func (l *lexer) add(kind tokenKind, end int, text string) *token {
 	l.left--
 	if kind == tokOp && len(text) == 1 {
 		l.bracket(text[0], &t)
+	}
+	if len(l.toks) == cap(l.toks) { // twice as many at once: there may be very many
+		l.toks = slices.Grow(l.toks, len(l.toks)+1)
 	}
 	l.toks = append(l.toks, t)
 	return &l.toks[len(l.toks)-1]

@@ -42,8 +42,8 @@ const (
 
 func scanSQL(s sqlScanner, depth int) []SQLFinding {
 	var found []SQLFinding
-	stmt := make([]sqlToken, 0, len(s.text)/2+1) // a statement may be all of the text
-	body := 0                                    // BEGINs that are open in a CREATE
+	stmt := make([]sqlToken, 0, len(s.text)+1) // a statement may be all of the text
+	body := 0                                  // BEGINs that are open in a CREATE
 	flush := func() {
 		found = append(found, judgeAll(stmt)...)
 		for _, text := range executed(stmt) {
