@@ -140,6 +140,15 @@ type Process interface {
 	Log(ctx context.Context, offset, limit int) (LogPage, error)
 }
 
+// Described is a Process that knows how the job stood when Start or Attach gave it, with up to DescribedPreview characters of the end
+// of its output, so that nobody who wants to know that has to ask once more.
+type Described interface {
+	Standing() JobInfo
+}
+
+// DescribedPreview is what Standing shows of a job's output, in characters.
+const DescribedPreview = 1500
+
 // Screen is what stands on a terminal.
 type Screen struct {
 	Text   string `json:"text"` // lines without trailing blanks

@@ -18,7 +18,7 @@ const (
 	waitChars    = 1000 // of a job that runs on
 	endChars     = 2000 // of one that ended
 	// margin is read besides, so that a secret that a cut would halve is found.
-	margin = 500
+	margin = environment.DescribedPreview - pollChars
 )
 
 // Job is one job of a caller.
@@ -29,6 +29,9 @@ type Job struct {
 }
 
 func (t *Table) job(ctx context.Context, p environment.Process) (Job, error) {
+	if d, ok := p.(environment.Described); ok {
+		return Job{t: t, process: p, info: d.Standing()}, nil
+	}
 	i, err := p.Info(ctx, pollChars+margin)
 	if err != nil {
 		return Job{}, fmt.Errorf("ask for the state of a process: %w", err)

@@ -133,8 +133,11 @@ func (processes) Spec() tool.Spec {
 
 // Risks hands over what would be sent to a process that reads commands, as the language that it reads.
 func (processes) Risks(ctx context.Context, c *tool.Call) ([]tool.Action, error) {
-	v, err := newVisit(ctx, c)
+	v, err := readVisit(c)
 	if err != nil || !v.sends() {
+		return nil, err // the job is looked for once
+	}
+	if err := v.find(ctx); err != nil {
 		return nil, err
 	}
 	return v.typed.acts(v.job.Info())
@@ -142,7 +145,10 @@ func (processes) Risks(ctx context.Context, c *tool.Call) ([]tool.Action, error)
 
 // Run does it.
 func (processes) Run(ctx context.Context, c *tool.Call) (any, error) {
-	v, err := newVisit(ctx, c)
+	v, err := readVisit(c)
+	if err == nil {
+		err = v.find(ctx)
+	}
 	if err != nil {
 		return declined(err)
 	}
@@ -180,8 +186,8 @@ const statusNotFound = "not_found"
 
 func decline(t tool.ErrorType, p problem) error { return &tool.Refusal{Type: t, Result: p} }
 
-// newVisit checks a call and finds its job. The error is a *tool.Refusal.
-func newVisit(ctx context.Context, c *tool.Call) (*visit, error) {
+// readVisit checks a call. The error is a *tool.Refusal.
+func readVisit(c *tool.Call) (*visit, error) {
 	v := &visit{call: c, by: caller(c)}
 	wrong := func(format string, args ...any) (*visit, error) {
 		return nil, decline(tool.ErrTypeInvalidArguments, problem{Error: fmt.Sprintf(format, args...)})
@@ -208,27 +214,32 @@ func newVisit(ctx context.Context, c *tool.Call) (*visit, error) {
 	case a.Action == actWrite && a.Data == "" && len(a.Keys) == 0:
 		return wrong("write needs data or keys")
 	}
+	return v, nil
+}
+
+// find finds the job of a call. The error is a *tool.Refusal.
+func (v *visit) find(ctx context.Context) error {
 	var err error
-	if v.table, err = jobs(c); err != nil {
-		return nil, decline(tool.ErrTypeTool, problem{Error: cause(err)})
+	if v.table, err = jobs(v.call); err != nil {
+		return decline(tool.ErrTypeTool, problem{Error: cause(err)})
 	}
-	if a.Action == "list" {
-		return v, nil
+	if v.args.Action == "list" {
+		return nil
 	}
-	v.job, err = v.table.Find(ctx, v.by, string(a.SessionID))
+	v.job, err = v.table.Find(ctx, v.by, string(v.args.SessionID))
 	switch {
 	case errors.Is(err, process.ErrUnknown):
-		return nil, decline(tool.ErrTypeTool, problem{Status: statusNotFound, Error: err.Error()})
+		return decline(tool.ErrTypeTool, problem{Status: statusNotFound, Error: err.Error()})
 	case err != nil:
-		return nil, decline(tool.ErrTypeTool, problem{Error: cause(err)})
+		return decline(tool.ErrTypeTool, problem{Error: cause(err)})
 	}
 	if v.sends() {
 		v.typed, err = v.foresee(ctx)
 	}
 	if err != nil {
-		return nil, decline(tool.ErrTypeTool, problem{Error: cause(err)})
+		return decline(tool.ErrTypeTool, problem{Error: cause(err)})
 	}
-	return v, nil
+	return nil
 }
 
 // sends reports whether the call sends something to the job.

@@ -54,7 +54,10 @@ type ending struct {
 	source string
 }
 
-var _ environment.Process = (*job)(nil)
+var (
+	_ environment.Process   = (*job)(nil)
+	_ environment.Described = (*job)(nil)
+)
 
 func newJob(t *Table, id string) *job {
 	return &job{t: t, dir: filepath.Join(t.o.Dir, id), begun: make(chan struct{}), over: make(chan struct{})}
@@ -87,14 +90,7 @@ func (j *job) launch(ctx context.Context, s Spec) (*engine.Started, error) {
 			return nil, wrong("give the job a terminal", err)
 		}
 	}
-	if err := reserve(j.dir); err != nil {
-		return nil, wrong("keep room for the receipt", err)
-	}
-	log, err := newJournal(filepath.Join(j.dir, logName), j.t.o.LogHead, cmp.Or(s.Job.Bounds.LogBytes, j.t.o.LogTail))
-	if err != nil {
-		return nil, wrong("make the log", err)
-	}
-	j.log = log
+	j.log = newJournal(filepath.Join(j.dir, logName), j.t.o.LogHead, cmp.Or(s.Job.Bounds.LogBytes, j.t.o.LogTail))
 	j.log.warn = func(err error) { j.t.o.Log.Warn("the log of a job is incomplete", "id", j.rec.ID, "error", err) }
 	j.watch = newWatcher(j)
 	if err := j.filter(s.Job); err != nil {
@@ -108,9 +104,16 @@ func (j *job) launch(ctx context.Context, s Spec) (*engine.Started, error) {
 	if c.Environ == nil {
 		c.Env = withDefault(c.Env, "PYTHONUNBUFFERED", "1")
 	}
-	return j.t.engine.Start(ctx, c, s.Base, engine.Starting{
+	files := make(chan error, 1)
+	go func() { files <- j.makeFiles() }() // while the command is made ready: both take about as long
+	st, err := j.t.engine.Start(ctx, c, s.Base, engine.Starting{
 		Terminal: s.Job.Terminal, KeepStdin: s.Job.KeepStdin, Ended: j.end,
 		Ready: func(b engine.Begun) error {
+			err := <-files
+			files <- err
+			if err != nil {
+				return err
+			}
 			j.mu.Lock()
 			j.rec.PID, j.rec.Dir, j.rec.Group, j.rec.Start = b.PID, b.Dir, b.Group, b.Group.Start
 			j.mu.Unlock()
@@ -123,6 +126,19 @@ func (j *job) launch(ctx context.Context, s Spec) (*engine.Started, error) {
 			return nil
 		},
 	})
+	<-files // they are there, or can't be, whatever became of the command
+	return st, err
+}
+
+// makeFiles makes what has to lie there before the command runs, besides its record.
+func (j *job) makeFiles() error {
+	if err := reserve(j.dir); err != nil {
+		return fmt.Errorf("keep room for the receipt: %w", err)
+	}
+	if err := j.log.open(); err != nil {
+		return fmt.Errorf("make the log: %w", err)
+	}
+	return nil
 }
 
 // filter makes what output passes on its way to the log.
@@ -223,6 +239,12 @@ func (j *job) Info(_ context.Context, preview int) (environment.JobInfo, error) 
 		i.Waiting = waiting(j.handle().Terminal())
 	}
 	return i, nil
+}
+
+// Standing tells how it stands.
+func (j *job) Standing() environment.JobInfo {
+	i, _ := j.Info(context.Background(), environment.DescribedPreview) // never fails
+	return i
 }
 
 func (j *job) info(preview int) environment.JobInfo {

@@ -64,12 +64,20 @@ type gap struct {
 
 const gapForm = "[hermes: %d lines dropped here]\n"
 
-func newJournal(path string, head, tail int64) (*journal, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+func newJournal(path string, head, tail int64) *journal {
+	return &journal{path: path, head: head, tail: tail, warn: func(error) {}}
+}
+
+// open makes the file. Nothing is written before that.
+func (l *journal) open() error {
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &journal{path: path, head: head, tail: tail, f: f, warn: func(error) {}}, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.f = f
+	return nil
 }
 
 // Write appends text. It never fails: a job isn't ended because a disk is full.

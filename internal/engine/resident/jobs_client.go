@@ -14,14 +14,20 @@ var (
 
 // askOver sends a request over a connection.
 func askOver(ctx context.Context, conn *wire.Conn, r jobRequest) (jobAnswer, error) {
-	st, err := conn.Open([]byte(opJob))
+	head, request, err := withRequest(opJob, r)
+	if err != nil {
+		return jobAnswer{}, err
+	}
+	st, err := conn.Open(head)
 	if err != nil {
 		return jobAnswer{}, err
 	}
 	defer leave(ctx, st)()
 	t := newTalk(st)
-	if err := t.say(r); err != nil {
-		return jobAnswer{}, cause(ctx, err)
+	if request != nil {
+		if err := t.say(request); err != nil {
+			return jobAnswer{}, cause(ctx, err)
+		}
 	}
 	var a jobAnswer
 	if err := t.hear(&a); err != nil {

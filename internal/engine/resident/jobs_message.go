@@ -69,7 +69,6 @@ type baseRequest struct {
 
 // jobAnswer answers a request.
 type jobAnswer struct {
-	ID     string                   `json:"id,omitempty"`
 	Info   *environment.JobInfo     `json:"info,omitempty"`
 	Jobs   []environment.JobInfo    `json:"jobs,omitempty"`
 	Events []environment.JobEvent   `json:"events,omitempty"`
@@ -99,11 +98,29 @@ func askFor(ctx context.Context, a asker, r jobRequest) (jobAnswer, error) {
 
 // farJob is a job that is kept elsewhere.
 type farJob struct {
-	at asker
-	id string
+	at    asker
+	id    string
+	stood environment.JobInfo // when it was given
 }
 
-var _ environment.Process = farJob{}
+var (
+	_ environment.Process   = farJob{}
+	_ environment.Described = farJob{}
+)
+
+// Standing tells how the job stood when it was given.
+func (j farJob) Standing() environment.JobInfo { return j.stood }
+
+// farJobOf is the job that an answer gives.
+func farJobOf(at asker, a jobAnswer, err error) (environment.Process, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Info == nil:
+		return nil, &environment.Error{Kind: environment.ErrLost, Op: "find a job", Err: errors.New("the answer names none")}
+	}
+	return farJob{at, a.Info.ID, *a.Info}, nil
+}
 
 // Info tells how the job stands.
 func (j farJob) Info(ctx context.Context, preview int) (environment.JobInfo, error) {
@@ -182,10 +199,7 @@ func startAt(ctx context.Context, a asker, s startRequest) (environment.Process,
 	}
 	s.State = snapshotOf(s.Job.Command.State)
 	answer, err := askFor(ctx, a, jobRequest{Op: jobStart, Start: &s})
-	if err != nil {
-		return nil, err
-	}
-	return farJob{a, answer.ID}, nil
+	return farJobOf(a, answer, err)
 }
 
 func jobsAt(ctx context.Context, a asker, preview int) ([]environment.JobInfo, error) {
@@ -194,18 +208,13 @@ func jobsAt(ctx context.Context, a asker, preview int) ([]environment.JobInfo, e
 }
 
 func attachAt(ctx context.Context, a asker, id string) (environment.Process, error) {
-	if _, err := askFor(ctx, a, jobRequest{Op: jobFind, ID: id}); err != nil {
-		return nil, err
-	}
-	return farJob{a, id}, nil
+	answer, err := askFor(ctx, a, jobRequest{Op: jobFind, ID: id, Preview: environment.DescribedPreview})
+	return farJobOf(a, answer, err)
 }
 
 func adoptAt(ctx context.Context, a asker, l environment.Leftover) (environment.Process, error) {
 	answer, err := askFor(ctx, a, jobRequest{Op: jobAdopt, Leftover: &l})
-	if err != nil {
-		return nil, err
-	}
-	return farJob{a, answer.ID}, nil
+	return farJobOf(a, answer, err)
 }
 
 func forgetAt(ctx context.Context, a asker, id string) error {

@@ -52,13 +52,13 @@ func serveJob(ctx context.Context, host JobHost, r jobRequest, base func(context
 	var err error
 	switch r.Op {
 	case jobStart:
-		a.ID, err = serveStart(ctx, host, r.Start, base)
+		a.Info, err = serveStart(ctx, host, r.Start, base)
 	case jobList:
 		a.Jobs, err = host.Jobs(ctx, r.Preview)
 	case jobEvents:
 		a.Events, err = host.Events(ctx, r.Labels)
 	case jobAdopt:
-		a.ID, err = serveAdopt(ctx, host, r.Leftover)
+		a.Info, err = serveAdopt(ctx, host, r.Leftover)
 	case jobForget:
 		err = host.Forget(ctx, r.ID)
 	case jobTaken:
@@ -72,9 +72,9 @@ func serveJob(ctx context.Context, host JobHost, r jobRequest, base func(context
 	return a, err
 }
 
-func serveStart(ctx context.Context, host JobHost, r *startRequest, base func(context.Context) engine.Base) (string, error) {
+func serveStart(ctx context.Context, host JobHost, r *startRequest, base func(context.Context) engine.Base) (*environment.JobInfo, error) {
 	if r == nil {
-		return "", fmt.Errorf("start a job: %w: the request has none", environment.ErrNotStarted)
+		return nil, fmt.Errorf("start a job: %w: the request has none", environment.ErrNotStarted)
 	}
 	s := jobs.Spec{Job: r.Job, Grace: r.Grace}
 	s.Job.Command.State = r.State.state()
@@ -90,32 +90,39 @@ func serveStart(ctx context.Context, host JobHost, r *startRequest, base func(co
 	case base != nil:
 		s.Base = base(ctx)
 	default:
-		return "", fmt.Errorf("start a job: %w: the request doesn't say with which variables", environment.ErrNotStarted)
+		return nil, fmt.Errorf("start a job: %w: the request doesn't say with which variables", environment.ErrNotStarted)
 	}
 	p, err := host.Start(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	i, err := p.Info(ctx, 0)
-	return i.ID, err
+	return described(ctx, p, err)
 }
 
-func serveAdopt(ctx context.Context, host JobHost, l *environment.Leftover) (string, error) {
+// described tells how a job stands that was just given.
+func described(ctx context.Context, p environment.Process, err error) (*environment.JobInfo, error) {
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := p.(environment.Described); ok {
+		i := d.Standing()
+		return &i, nil
+	}
+	i, err := p.Info(ctx, environment.DescribedPreview)
+	return &i, err
+}
+
+func serveAdopt(ctx context.Context, host JobHost, l *environment.Leftover) (*environment.JobInfo, error) {
 	if l == nil {
-		return "", fmt.Errorf("give what a command left running an entry: %w: the request names nothing", environment.ErrUnsupported)
+		return nil, fmt.Errorf("give what a command left running an entry: %w: the request names nothing", environment.ErrUnsupported)
 	}
 	p, err := host.Adopt(ctx, *l)
-	if err != nil {
-		return "", err
-	}
-	i, err := p.Info(ctx, 0)
-	return i.ID, err
+	return described(ctx, p, err)
 }
 
 func serveProcess(ctx context.Context, p environment.Process, r jobRequest, a *jobAnswer) error {
 	switch r.Op {
 	case jobFind:
-		return nil
+		var err error
+		a.Info, err = described(ctx, p, nil)
+		return err
 	case jobInfo:
 		i, err := p.Info(ctx, r.Preview)
 		a.Info = &i

@@ -198,11 +198,12 @@ func (k *keeperServer) client(ctx context.Context, c io.ReadWriteCloser) {
 
 func (k *keeperServer) stream(st *wire.Stream) {
 	defer func() { _ = st.Finish() }()
-	if string(st.Head()) != opJob {
-		st.Reset(fmt.Sprintf("a keeper doesn't know the operation %.50q", st.Head()))
+	op, t := asked(st)
+	if op != opJob {
+		st.Reset(fmt.Sprintf("a keeper doesn't know the operation %.50q", op))
 		return
 	}
-	if err := answerJob(st.Context(), newTalk(st), k.table, nil); err != nil {
+	if err := answerJob(st.Context(), t, k.table, nil); err != nil {
 		st.Reset(err.Error())
 	}
 }

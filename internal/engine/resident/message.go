@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -238,6 +239,31 @@ type talk struct {
 
 func newTalk(s *wire.Stream) *talk {
 	return &talk{s, json.NewDecoder(s.Reader(chMessages)), json.NewEncoder(s.Writer(chMessages))}
+}
+
+// shortRequest is what may stand in the head of a stream, in bytes: a head fits one frame of any transport.
+const shortRequest = 500
+
+// withRequest gives the head of a stream that brings its request along, or, where that is long, the request to send behind it.
+func withRequest(op string, v any) (head []byte, rest json.RawMessage, err error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(text) > shortRequest {
+		return []byte(op), text, nil
+	}
+	return append([]byte(op+" "), text...), nil, nil
+}
+
+// asked is a talk with who opened the stream, and what was asked for. A request in the head is heard first.
+func asked(s *wire.Stream) (op string, t *talk) {
+	op, first, _ := strings.Cut(string(s.Head()), " ")
+	t = newTalk(s)
+	if first != "" {
+		t.in = json.NewDecoder(io.MultiReader(strings.NewReader(first), s.Reader(chMessages)))
+	}
+	return op, t
 }
 
 func (t *talk) say(v any) error { return t.out.Encode(v) }

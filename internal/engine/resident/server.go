@@ -139,15 +139,16 @@ func (s *server) settle(body json.RawMessage) error {
 // accept serves one stream.
 func (s *server) accept(st *wire.Stream) {
 	defer func() { _ = st.Finish() }()
+	op, t := asked(st)
 	serve, ok := map[string]func(*wire.Stream, *talk) error{
 		opRun: s.run, opFile: s.file, opSearch: s.find, opEnviron: s.environ, opJob: s.job, opForward: s.forward,
-	}[string(st.Head())]
+	}[op]
 	if !ok {
-		st.Reset(fmt.Sprintf("the operation %.50q is not known", st.Head()))
+		st.Reset(fmt.Sprintf("the operation %.50q is not known", op))
 		return
 	}
-	if err := serve(st, newTalk(st)); err != nil {
-		s.o.Log.Debug("a request was not served", "op", string(st.Head()), "error", err)
+	if err := serve(st, t); err != nil {
+		s.o.Log.Debug("a request was not served", "op", op, "error", err)
 		st.Reset(err.Error())
 	}
 }
