@@ -158,7 +158,7 @@ func (s *Started) Kill(grace time.Duration) []environment.ProcessRef {
 	if grace <= 0 {
 		grace = s.r.e.o.Grace
 	}
-	return s.r.group.End(grace)
+	return s.r.group.EndWith(grace, s.over)
 }
 
 // ErrNoInput is why nothing can be written to a command.

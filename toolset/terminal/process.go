@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -128,7 +129,25 @@ func (processes) Spec() tool.Spec {
 		Schema:      json.RawMessage(processSchema),
 		Check:       check,
 		Redact:      tool.LooksSecret,
+		Effects:     tool.PathScoped,
 	}
+}
+
+// processRoot is where jobs lie for Scope. There are no files there: it keeps calls about one job in order, and those about others apart.
+const processRoot = "/.hermes-processes"
+
+// Scope has calls about different jobs run side by side. What is sent to a job may be meant for anything, so that has its turn alone.
+func (processes) Scope(_ context.Context, c *tool.Call) ([]tool.Access, error) {
+	v, err := readVisit(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.sends():
+		return nil, errors.New("what is sent to a process may touch anything")
+	case v.args.SessionID == "":
+		return []tool.Access{{Path: processRoot}}, nil
+	}
+	return []tool.Access{{Path: processRoot + "/" + url.PathEscape(string(v.args.SessionID)), Write: v.args.Action == "kill" || v.args.Action == "resize"}}, nil
 }
 
 // Risks hands over what would be sent to a process that reads commands, as the language that it reads.

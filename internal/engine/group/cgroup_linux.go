@@ -125,19 +125,33 @@ func (c *cgroup) members() ([]int, error) {
 		return nil, nil
 	}
 	var pids []int
+	if i, err := os.Stat(c.dir); err == nil {
+		if s, ok := i.Sys().(*syscall.Stat_t); ok && s.Nlink == leafLinks {
+			return procsOf(c.dir, nil), nil
+		}
+	}
 	err = filepath.WalkDir(c.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return nil // a child that went away meanwhile holds nobody
 		}
-		b, _ := os.ReadFile(filepath.Join(path, "cgroup.procs"))
-		for _, f := range bytes.Fields(b) {
-			if pid, err := strconv.Atoi(string(f)); err == nil && pid > 0 {
-				pids = append(pids, pid)
-			}
-		}
+		pids = procsOf(path, pids)
 		return nil
 	})
 	return pids, err
+}
+
+// leafLinks is how many names a directory has that holds none: its own, and its dot.
+const leafLinks = 2
+
+// procsOf appends the processes in one directory.
+func procsOf(dir string, pids []int) []int {
+	b, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	for _, f := range bytes.Fields(b) {
+		if pid, err := strconv.Atoi(string(f)); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // kill has the kernel kill all at once; before Linux 5.14 there is no such file and each is signalled instead.

@@ -14,16 +14,19 @@ const goneWithin = 1500 * time.Millisecond
 
 // End ends every member: TERM, grace, KILL until a pass finds none. It returns as soon as all are gone, and names those that are
 // still there goneWithin after the first KILL. It takes at most grace + goneWithin and a moment.
-func (g *Group) End(grace time.Duration) []environment.ProcessRef {
+func (g *Group) End(grace time.Duration) []environment.ProcessRef { return g.EndWith(grace, nil) }
+
+// EndWith is End for who sees the first process of the group end: leader is closed then, and the group is looked at again at once.
+func (g *Group) EndWith(grace time.Duration, leader <-chan struct{}) []environment.ProcessRef {
 	defer g.reap()
-	if grace > 0 && g.soften(grace) {
+	if grace > 0 && g.soften(grace, leader) {
 		return nil
 	}
 	return g.kill()
 }
 
 // soften sends TERM and waits; it reports whether nobody is left.
-func (g *Group) soften(grace time.Duration) bool {
+func (g *Group) soften(grace time.Duration, leader <-chan struct{}) bool {
 	told := map[int]uint64{}
 	for deadline, wait := time.Now().Add(grace), time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		left := g.living()
@@ -35,14 +38,19 @@ func (g *Group) soften(grace time.Duration) bool {
 				continue // once each: a handler that cleans up isn't disturbed; one born meanwhile is told too
 			}
 			told[p.pid] = p.start
-			send(p, syscall.SIGTERM)
-			send(p, syscall.SIGCONT) // a stopped process takes no TERM
+			send(p, syscall.SIGTERM, syscall.SIGCONT) // a stopped process takes no TERM
 		}
 		rest := time.Until(deadline)
 		if rest <= 0 {
 			return false
 		}
-		time.Sleep(min(wait, rest))
+		pause := time.NewTimer(min(wait, rest))
+		select {
+		case <-pause.C:
+		case <-leader:
+			leader = nil
+			pause.Stop()
+		}
 		g.reap()
 	}
 }

@@ -63,9 +63,11 @@ func marked(int, string) bool { return false }
 
 func commandOf(p process) string { return shorten(p.name) }
 
-func send(p process, sig syscall.Signal) {
+func send(p process, sigs ...syscall.Signal) {
 	if now, err := readProcess(p.pid); err == nil && now.start == p.start {
-		_ = syscall.Kill(p.pid, sig) // who can't be signalled is named as a survivor
+		for _, sig := range sigs {
+			_ = syscall.Kill(p.pid, sig) // who can't be signalled is named as a survivor
+		}
 	}
 }
 

@@ -108,11 +108,13 @@ func commandOf(p process) string {
 }
 
 // send signals p and nobody else: the pidfd is opened first, and the row is compared after that.
-func send(p process, sig syscall.Signal) {
+func send(p process, sigs ...syscall.Signal) {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL) {
 		if now, err := readProcess(p.pid); err == nil && now.start == p.start {
-			_ = syscall.Kill(p.pid, sig) // who can't be signalled is named as a survivor
+			for _, sig := range sigs {
+				_ = syscall.Kill(p.pid, sig) // who can't be signalled is named as a survivor
+			}
 		}
 		return
 	}
@@ -121,7 +123,9 @@ func send(p process, sig syscall.Signal) {
 	}
 	defer unix.Close(fd)
 	if now, err := readProcess(p.pid); err == nil && now.start == p.start {
-		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+		for _, sig := range sigs {
+			_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+		}
 	}
 }
 

@@ -282,13 +282,14 @@ func (j *job) info(preview int) environment.JobInfo {
 	if preview <= 0 || c.Chars == 0 {
 		return i // no file is opened for nothing
 	}
-	v, err := j.view()
-	if err != nil {
-		return i
+	if log, _ := j.output(); log != nil {
+		i.Preview, c = log.end(preview)
+	} else if v, err := j.view(); err == nil { // an unreadable log shows nothing
+		defer v.close()
+		i.Preview, _ = v.end(preview)
+		c = v.counts
 	}
-	defer v.close()
-	i.Lines, i.Chars, i.Dropped = v.total(), v.Chars, v.dropped()
-	i.Preview, _ = v.end(preview) // an unreadable log shows nothing
+	i.Lines, i.Chars, i.Dropped = c.total(), c.Chars, c.dropped()
 	return i
 }
 

@@ -233,6 +233,17 @@ func (l *journal) view() (*view, error) {
 	return &view{f: f, size: l.size, counts: l.count}, nil
 }
 
+// end gives the last n characters, and how much was printed by then. It reads the writer's own file: to poll a job opens none.
+func (l *journal) end(n int) (string, counts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return "", l.count
+	}
+	text, _ := (&view{f: l.f, size: l.size}).end(n) // an unreadable log shows nothing
+	return text, l.count
+}
+
 // tally is how much was printed.
 func (l *journal) tally() counts {
 	l.mu.Lock()

@@ -274,8 +274,8 @@ func (t *Table) changed() {
 	}
 }
 
-// atOnce bounds how many groups are ended side by side: each looks at all processes.
-const atOnce = 16
+// atOnce bounds how many groups are ended side by side: each may look at all processes.
+const atOnce = 32
 
 // Close ends every job that this process holds and lets go. It may be called more than once.
 func (t *Table) Close(ctx context.Context) error {
