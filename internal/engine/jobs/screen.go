@@ -56,18 +56,20 @@ func newScreen(j *job, z environment.Size, lines io.Writer) *screen {
 		Title:            func(t string) { s.title = printable(t) },
 		CursorVisibility: func(shown bool) { s.hidden = !shown },
 	})
-	onCSI(s.em.RegisterCsiHandler, 'J', func(n int) {
+	onCSI(s.em.RegisterCsiHandler, 'J', func(n int) bool {
 		if n >= 2 {
 			s.cleared, s.first = true, 0
 		}
+		return false
 	})
-	onCSI(s.em.RegisterCsiHandler, '?'<<8|'h', func(n int) { s.cursors = s.cursors || n == 1 })
-	onCSI(s.em.RegisterCsiHandler, '?'<<8|'l', func(n int) { s.cursors = s.cursors && n != 1 })
+	onCSI(s.em.RegisterCsiHandler, '?'<<8|'h', func(n int) bool { s.cursors = s.cursors || n == 1; return false })
+	onCSI(s.em.RegisterCsiHandler, '?'<<8|'l', func(n int) bool { s.cursors = s.cursors && n != 1; return false })
+	s.answerQuestions()
 	return s
 }
 
-// onCSI has do told each parameter of a control sequence before the emulator acts on it.
-func onCSI[H ~func(P) bool, P any](register func(int, H), command int, do func(int)) {
+// onCSI has do told each parameter of a control sequence before the emulator acts on it, which it doesn't once do is true.
+func onCSI[H ~func(P) bool, P any](register func(int, H), command int, do func(int) bool) {
 	register(command, func(p P) bool {
 		list, ok := any(p).(interface {
 			Param(i, other int) (int, bool, bool)
@@ -77,7 +79,9 @@ func onCSI[H ~func(P) bool, P any](register func(int, H), command int, do func(i
 			if !is && i > 0 {
 				break
 			}
-			do(n)
+			if do(n) {
+				return true
+			}
 		}
 		return false
 	})

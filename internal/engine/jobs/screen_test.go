@@ -4,7 +4,6 @@ package jobs_test
 
 import (
 	"errors"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -143,63 +142,6 @@ func TestInfo_WaitingForInput(t *testing.T) {
 	if i := info(t, start(t, table, script("sleep 60"))); i.Waiting != nil {
 		t.Errorf("without a terminal: %v", *i.Waiting)
 	}
-}
-
-// PTY-2, PTY-5, PTY-6: programs that people use.
-func TestScreen_Programs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	table := openTable(t, jobs.Options{})
-	run := func(name, command, shown string) environment.Process {
-		t.Helper()
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skip(name + " isn't installed")
-		}
-		p := start(t, table, onTerminal(command, 24, 80))
-		until(t, name+" shows "+shown, func() bool { return strings.Contains(shows(t, p).Text, shown) })
-		return p
-	}
-	keys := func(p environment.Process, names ...string) {
-		t.Helper()
-		if err := p.Keys(t.Context(), names); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write := func(p environment.Process, text string) {
-		t.Helper()
-		if _, err := p.Write(t.Context(), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Run("vim", func(t *testing.T) {
-		file := t.TempDir() + "/text"
-		p := run("vim", "vim -u NONE "+file, "~")
-		write(p, "ihello vim")
-		until(t, "the text stands there", func() bool { return strings.HasPrefix(shows(t, p).Text, "hello vim") })
-		keys(p, "esc")
-		write(p, ":wq\r")
-		if i := ended(t, p); code(i) != 0 {
-			t.Errorf("%+v", i)
-		}
-	})
-	t.Run("top", func(t *testing.T) {
-		p := run("top", "top -d 1", "PID")
-		write(p, "q")
-		if i := ended(t, p); code(i) != 0 {
-			t.Errorf("%+v", i)
-		}
-	})
-	t.Run("python3", func(t *testing.T) {
-		p := run("python3", "PYTHON_BASIC_REPL=1 python3 -i", ">>>")
-		write(p, "6*7\r")
-		until(t, "it answers", func() bool { return strings.Contains(shows(t, p).Text, "\n42\n") })
-		until(t, "it waits", func() bool { w := info(t, p).Waiting; return w == nil || *w })
-		keys(p, "ctrl-d")
-		if i := ended(t, p); code(i) != 0 || !strings.Contains(i.Preview, "42\n") {
-			t.Errorf("%+v", i)
-		}
-	})
 }
 
 // The emulator keeps nothing that nobody can see: rows that left the alternate screen, room for control strings.
