@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -180,7 +181,7 @@ func (s *scriptStack) holds(path string) bool {
 // direct follows a program that is run by its path.
 func (r *reader) direct(st *state, c *Command, at place) {
 	w := c.Words[0]
-	byName := scriptName(w.Text) // runners of packages take a script's name alone
+	byName := scriptName(w.Text) || windowsName(w.Text) // runners of packages take a script's name alone
 	if strings.IndexByte(w.Text, '/') < 0 && !byName || at.inside != nil || len(r.files) == 0 && len(r.trees) == 0 && r.in.Files == nil {
 		return
 	}
@@ -203,6 +204,11 @@ func (r *reader) direct(st *state, c *Command, at place) {
 	sub.funcs, sub.args, sub.argsOK, sub.name = nil, c.Words[1:], true, w.Text
 	at.stdin = c.Stdin
 	r.follow(sub, w, c, lang, at)
+}
+
+// windowsName tells whether a name ends as programs of Windows do, which are looked for in the working directory.
+func windowsName(name string) bool {
+	return slices.Contains([]string{".exe", ".bat", ".cmd"}, strings.ToLower(path.Ext(name)))
 }
 
 // byExtension is the interpreter that a script's name speaks for.
@@ -316,6 +322,12 @@ func (r *reader) leaves(st *state, c *Command) {
 	case "curl", "wget", "wget2", "aria2c", "axel", "fetch", "xh", "http", "https":
 		for _, w := range downloads(c) {
 			r.remember(st, c, w, file{origin: FileDownloaded})
+		}
+	case "certutil", "bitsadmin":
+		if n := len(c.Words); n > 3 && slices.ContainsFunc(c.Words, func(w Word) bool {
+			return slices.Contains([]string{"-urlcache", "/urlcache", "/transfer", "//transfer"}, strings.ToLower(w.Text))
+		}) {
+			r.remember(st, c, c.Words[n-1], file{origin: FileDownloaded})
 		}
 	case "scp", "gsutil", "aws", "rclone", "s3cmd", "mc", "rsync":
 		r.copiedFrom(st, c)

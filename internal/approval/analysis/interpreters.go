@@ -130,6 +130,9 @@ loop:
 			p.words, p.kind, p.args = append(p.words, value), fromOption, words
 		case f.init:
 			p.init = append(p.init, value)
+		case f.file && value.Is("-"):
+			stdin = true
+			break loop
 		case f.file:
 			p.words, p.kind = []Word{value}, fromFile
 			return p
@@ -237,7 +240,7 @@ func powerFlag(text string, lang interpreter) (f langFlag) {
 		f.file, f.wants = true, true
 	default:
 		for long := range strings.FieldsSeq(lang.valued) {
-			f.wants = f.wants || len(name) > 1 && strings.HasPrefix(long, name)
+			f.wants = f.wants || (len(name) > 1 || name == "w") && strings.HasPrefix(long, name) && long != "workingdirectory" || long == name
 		}
 	}
 	return f

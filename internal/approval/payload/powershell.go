@@ -346,6 +346,10 @@ func (s *psScan) command(words []psWord, input psWord, start int) psWord {
 	}
 	words = s.joined(words)
 	first := words[0]
+	if invoked && s.calledValue(start) && (first.one() == Unknown || strings.ContainsAny(first.one(), " \t\n")) { // & ([scriptblock]::Create(TEXT)), & (Get-Content FILE)
+		s.run(first, "the call operator", start)
+		return psWord{}
+	}
 	if first.block || first.typ != "" && first.texts == nil {
 		return psWord{net: first.net, typ: first.typ}
 	}
@@ -353,6 +357,11 @@ func (s *psScan) command(words []psWord, input psWord, start int) psWord {
 		return s.listed(words)
 	}
 	return s.cmdlet(words, input, start)
+}
+
+// calledValue tells whether the call operator at start stands in front of an expression in brackets.
+func (s *psScan) calledValue(start int) bool {
+	return strings.HasPrefix(strings.TrimLeft(s.text[min(start, len(s.text)):], "&. \t"), "(")
 }
 
 // listed is an expression's value: a list when commas stand in it.

@@ -161,6 +161,9 @@ func (s *psScan) cmdlet(words []psWord, input psWord, start int) psWord {
 		if !ok {
 			v = input
 		}
+		if len(v.list) > 0 && !v.net { // computed
+			v = psWord{}
+		}
 		s.run(v, "Invoke-Expression", start)
 	case "invoke-command", "foreach-object", "where-object":
 		if v, ok := p.get("scriptblock", 2, 0); ok && !v.block && name == "invoke-command" {
@@ -211,6 +214,12 @@ func (s *psScan) cmdlet(words []psWord, input psWord, start int) psWord {
 		s.add(Exec, words[0].one(), start, Text{"mkfs"}, Text{"/dev/disk"})
 	case "clear-disk", "initialize-disk", "remove-partition":
 		s.add(Exec, words[0].one(), start, Text{"wipefs"}, Text{"-a"}, Text{"/dev/disk"})
+	case "new-localuser", "set-localuser", "add-localgroupmember", "remove-localgroupmember", "add-adgroupmember", "new-aduser", "set-adaccountpassword", "set-aduser":
+		s.add(Exec, words[0].one(), start, Text{"usermod"}, Text{Unknown})
+	case "invoke-sqlcmd":
+		if v, ok := p.get("query", 1, 0); ok {
+			s.add(Statement, words[0].one(), start, v.values())
+		}
 	case "invoke-cimmethod", "invoke-wmimethod":
 		if v, ok := p.get("methodname", 1, -1); ok && machineOff[strings.ToLower(v.one())] {
 			s.add(Exec, words[0].one(), start, Text{"reboot"})
@@ -325,7 +334,7 @@ func (s *psScan) program(words []psWord, start int) {
 	if psKeywords[strings.ToLower(name)] || name == "" || digit(name[0]) || name == Unknown && len(words) == 1 {
 		return
 	}
-	if strings.Contains(name, "-") && !strings.ContainsAny(name, "/.") && letter(name[0]) && verb(name) {
+	if strings.Contains(name, "-") && !strings.ContainsAny(name, "/.") && letter(name[0]) && verb(name) && !s.harms(words) {
 		return // a cmdlet that does no harm
 	}
 	var argv []Text
@@ -338,6 +347,34 @@ func (s *psScan) program(words []psWord, start int) {
 	s.add(Exec, name, start, argv...)
 }
 
+// psHarms are verbs of cmdlets that take something away, whatever the noun; psMild are nouns that only live in the session.
+var (
+	psHarms = words("remove uninstall disable clear stop unregister reset revoke dismount suspend initialize")
+	psMild  = words("variable alias psdrive job module typedata event eventsubscriber pssession psbreakpoint history host transcript culture psreadlinekeyhandler " +
+		"pshostprocess error formatdata cimsession debugger")
+	// psSets are cmdlets that switch a protection off when one of their values says so.
+	psSets = map[string]string{"set-executionpolicy": "unrestricted bypass", "set-mppreference": "$true 1", "add-mppreference": "", "set-netfirewallprofile": "false $false",
+		"set-service": "disabled stopped", "set-netfirewallrule": "false allow", "set-smbserverconfiguration": "", "set-processmitigation": "", "set-acl": ""}
+)
+
+// harms tells whether a cmdlet without a row of its own takes something away or switches a protection off.
+func (s *psScan) harms(args []psWord) bool {
+	name := strings.ToLower(args[0].one())
+	v, noun, _ := strings.Cut(name, "-")
+	if psHarms[v] && (!psMild[noun] || v == "uninstall") {
+		return true
+	}
+	values, ok := psSets[name]
+	if !ok || values == "" {
+		return ok
+	}
+	set := words(values)
+	return slices.ContainsFunc(args[1:], func(w psWord) bool { return set[strings.ToLower(w.one())] })
+}
+
+// IsCmdlet tells whether a program's name is a cmdlet's.
+func IsCmdlet(name string) bool { return verb(name) }
+
 // verb tells whether a name is a cmdlet's: Verb-Noun.
 func verb(name string) bool {
 	v, noun, ok := strings.Cut(strings.ToLower(name), "-")
@@ -346,4 +383,4 @@ func verb(name string) bool {
 
 var psVerbs = words("get set new add remove write read out test start stop import export select sort where foreach measure convert convertfrom convertto invoke " +
 	"join split format group compare copy move rename clear enable disable register unregister update install uninstall find save publish wait push pop resolve " +
-	"enter exit use show hide lock unlock protect unprotect grant revoke debug trace tee restart resume suspend mount dismount compress expand limit reset receive send")
+	"enter exit use show hide lock unlock protect unprotect grant revoke debug trace tee restart resume suspend mount dismount compress expand limit reset receive send initialize")

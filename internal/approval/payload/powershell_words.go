@@ -18,6 +18,9 @@ func (s *psScan) word() psWord {
 				s.at++
 			}
 			w = s.memberOf(w, s.name())
+		case c == '*' && s.quotedBefore(): // a text so many times
+			s.plain()
+			w = psWord{net: w.net}
 		case c == '[' && s.quotedBefore():
 			s.skipTo(']')
 			w = psWord{net: w.net}

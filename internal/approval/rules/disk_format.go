@@ -66,7 +66,7 @@ var formats = []deed{
 	{names: "blkdiscard", short: "olp", plain: true},
 	{names: "sg_format sg_sanitize sg_unmap", plain: true},
 	{names: "format format.com FORMAT", verbs: "*:", fold: true},
-	{names: "diskpart", always: true, safe: "?", spare: "/?"},
+	{names: "diskpart", always: true, spare: "/?"},
 	{names: "Format-Volume Clear-Disk Initialize-Disk Remove-Partition", always: true, spare: "-whatif", fold: true},
 	{names: "debugfs", flags: "w"},
 	{names: "vssadmin wbadmin", fold: true, verbs: "delete|resize"},

@@ -50,7 +50,7 @@ const (
 func (j *judgement) command(i int) bool {
 	t, c := table(), &j.reading.Commands[i]
 	rows := t.byProgram[c.Program]
-	if rows == nil && len(c.Words) > 1 && !analysis.Listed(c.Program) {
+	if rows == nil && len(c.Words) > 0 && !analysis.Listed(c.Program) {
 		rows = []*Row{t.unlisted}
 	}
 	script := initScript(c)

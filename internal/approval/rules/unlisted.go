@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+	"github.com/hermes-runtime/hermes/internal/approval/payload"
 )
 
 // unlistedRows judge the tools that no table lists by what tools of all kinds call destroying.
@@ -37,8 +38,12 @@ var (
 const maxVerb = 3
 
 func matchUnlisted(a *Act) []Hit {
-	if first := a.Words[0].Text; strings.Contains(first, "/") || strings.Contains(first, ".") || !analysis.Literal(first) || a.Guess() {
+	first := a.Words[0].Text
+	if strings.ContainsAny(first, "/.") || !analysis.Literal(first) || a.Guess() {
 		return nil // a script of the project's own
+	}
+	if payload.IsCmdlet(first) && a.Under("pwsh", "powershell") { // the scan hands on those that do harm
+		return []Hit{{Reason: "a cmdlet that takes something away: " + a.Line()}}
 	}
 	var verbs []string
 	for _, w := range a.Words[1:] {
