@@ -216,6 +216,7 @@ type Reading struct {
 	resolved map[string]string // what the environment told
 	links    map[string]link   // symbolic links that the text makes
 	made     map[string]file   // files that the text makes
+	printed  map[Flow]output   // what process substitutions print
 	budget   Budget
 }
 

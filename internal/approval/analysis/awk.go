@@ -18,7 +18,7 @@ func awk(r *reader, st *state, c *Command, at place) {
 			words = words[1:]
 			break
 		}
-		flag := parseFlag(text, "FvfieE", []string{"field-separator", "assign", "file", "include", "source", "exec"})
+		flag := parseFlag(text, "FvfieEl", []string{"field-separator", "assign", "file", "include", "source", "exec", "load"})
 		value := Word{Text: flag.value, Span: words[0].Span}
 		words = words[1:]
 		if flag.wants && len(words) > 0 {
@@ -29,6 +29,8 @@ func awk(r *reader, st *state, c *Command, at place) {
 			if name, v, ok := strings.Cut(value.Text, "="); ok {
 				vars[name] = v
 			}
+		case flag.takes("l") || flag.name == "load":
+			r.loads(st, value.Text, value, c, true)
 		case flag.takes("e") || flag.name == "source":
 			texts = append(texts, value)
 		case flag.takes("f") || flag.takes("E") || flag.name == "file" || flag.name == "exec":

@@ -37,6 +37,8 @@ func broughtRows(program string) *broughtRow {
 		return &broughtRow{short: "td", long: "taskfile", options: "t taskfile", files: []string{"Taskfile.yml", "Taskfile.yaml"}, read: taskfile}
 	case "ansible-playbook":
 		return &broughtRow{short: "ieulfktTC", long: "inventory extra-vars user limit tags", operand: true, read: playbook}
+	case "logrotate":
+		return &broughtRow{short: "sl", long: "state log", operand: true, read: rotations}
 	case "direnv":
 		return &broughtRow{verb: "allow", files: []string{".envrc"}, read: shellFile}
 	case "crontab":
@@ -119,6 +121,24 @@ func viFile(r *reader, st *state, w Word, c *Command, at place) {
 	for line := range strings.Lines(w.Text) {
 		r.viCommand(st, Word{Text: strings.TrimSpace(line), Span: w.Span}, c, at)
 	}
+}
+
+// rotations reads the scripts in a configuration of logrotate.
+func rotations(r *reader, st *state, w Word, c *Command, at place) {
+	var lines []string
+	inside := false
+	for line := range strings.Lines(w.Text) {
+		word := strings.TrimSpace(line)
+		switch last := word[strings.LastIndexByte(word, ' ')+1:]; {
+		case slices.Contains([]string{"prerotate", "postrotate", "firstaction", "lastaction", "preremove"}, last):
+			inside = true
+		case word == "endscript":
+			inside = false
+		case inside:
+			lines = append(lines, word)
+		}
+	}
+	r.lines(st, lines, w, c, at)
 }
 
 func expectText(r *reader, st *state, w Word, c *Command, at place) {

@@ -13,7 +13,13 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 	r.optionRuns(st, c, at)
 	r.inlineRun(st, c, at)
 	r.brought(st, c, at)
+	if verb, ok := strings.CutPrefix(c.Program, "git-"); ok { // a program of git's own directory
+		words := append([]Word{{Text: "git", Span: c.Words[0].Span}, {Text: verb, Span: c.Words[0].Span}}, c.Words[1:]...)
+		r.runWords(st, words, c, at)
+	}
 	switch c.Program {
+	case "curl":
+		curlConfig(r, st, c, at)
 	case "ssh", "scp", "sftp", "autossh":
 		sshConfig(r, st, c, at)
 	case "yarn", "pnpm", "bun":
@@ -138,6 +144,9 @@ func shellBuiltin(name string) bool {
 func (r *reader) login(st *state, c *Command, at place) output {
 	as := *c
 	as.Words = c.Words[:1]
+	if at.inside != nil {
+		as.Redirects = nil // opened outside
+	}
 	return r.interpreter(st, &as, shell, at)
 }
 

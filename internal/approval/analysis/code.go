@@ -256,6 +256,12 @@ func (r *reader) recovered() {
 	}
 }
 
+// Printed gives the text that a process substitution prints which a word stands for.
+func (r *Reading) Printed(w Word) (string, bool) {
+	out, ok := r.printed[w.From]
+	return out.text, ok && out.known && !w.From.Empty()
+}
+
 // Written gives the text of a file that this command or the session wrote, as far as it is known.
 func (r *Reading) Written(path string) (string, bool) {
 	if f, ok := r.made[path]; ok {

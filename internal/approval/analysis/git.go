@@ -49,6 +49,12 @@ func gitRuns(r *reader, st *state, c *Command, at place) {
 	sub := st.clone()
 	sub.funcs = nil
 	for _, a := range c.Assigns { // settings by variables
+		if a.Name == "GIT_CONFIG_PARAMETERS" {
+			for _, w := range splitWords(a.Value) {
+				key, value, _ := strings.Cut(w.Text, "=")
+				r.gitConfig(sub, strings.Trim(key, "'"), Word{Text: strings.Trim(value, "'"), Span: w.Span}, c, at)
+			}
+		}
 		if n, ok := strings.CutPrefix(a.Name, "GIT_CONFIG_KEY_"); ok {
 			for _, b := range c.Assigns {
 				if b.Name == "GIT_CONFIG_VALUE_"+n {

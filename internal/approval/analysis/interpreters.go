@@ -86,7 +86,7 @@ loop:
 			words = words[1:]
 			break loop
 		case verb != "" && has(verb, text):
-			verb, words = "", words[1:]
+			verb, words, option = "", words[1:], true
 			if len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
 				continue
 			}
@@ -379,6 +379,11 @@ func (r *reader) runTexts(st *state, texts []Word, c *Command, lang interpreter,
 func pythonModule(c *Command, p program) program {
 	words := c.Words[1:]
 	if i := slices.IndexFunc(words, func(w Word) bool { return w.Is("-m") }); i >= 0 && p.quiet && i+1 < len(words) {
+		if words[i+1].Is("IPython") {
+			as := *c
+			as.Words = append([]Word{c.Words[0]}, words[i+2:]...)
+			return findProgram(&as, interpreters()["ipython"])
+		}
 		if !words[i+1].Is("timeit") {
 			return p
 		}

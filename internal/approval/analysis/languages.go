@@ -117,7 +117,11 @@ func makeRuns(r *reader, st *state, c *Command, at place) {
 			r.makeFile(sub, Word{Text: name, Span: c.Span}, c, at)
 		}
 	}
-	for _, w := range args.Operands {
+	settings := args.Operands
+	for _, a := range c.Assigns {
+		settings = append(settings, Word{Text: a.Name + "=" + a.Value.Text, Span: a.Value.Span})
+	}
+	for _, w := range settings {
 		name, value, ok := strings.Cut(w.Text, "=")
 		switch {
 		case !ok:

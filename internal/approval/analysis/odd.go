@@ -28,6 +28,12 @@ func (r *reader) runWords(st *state, words []Word, c *Command, at place) {
 
 // cmakeTool runs the command of cmake -E env, time and chdir.
 func cmakeTool(r *reader, st *state, c *Command, at place) {
+	if len(c.Words) > 2 && c.Words[1].Is("-P") {
+		if text, ok := r.programFile(st, c.Words[2], c); ok {
+			r.cmakeScript(st, text, c, at)
+		}
+		return
+	}
 	if len(c.Words) < 4 || !c.Words[1].Is("-E") {
 		return
 	}
@@ -47,6 +53,19 @@ func cmakeTool(r *reader, st *state, c *Command, at place) {
 	}
 	if len(words) > 0 {
 		r.runWords(st, words, c, at)
+	}
+}
+
+// cmakeScript reads what a script of CMake's runs and deletes.
+func (r *reader) cmakeScript(st *state, text Word, c *Command, at place) {
+	for _, call := range parenthesised(text.Text, "execute_process(") {
+		_, cmd, _ := strings.Cut(call, "COMMAND ")
+		r.commandValue(st.clone(), Word{Text: cmd, Span: text.Span}, c, false, at)
+	}
+	for _, call := range parenthesised(text.Text, "file(") {
+		if paths, ok := strings.CutPrefix(call, "REMOVE_RECURSE "); ok {
+			r.argvValue(st, append([]string{"rm", "-rf"}, strings.Fields(strings.ReplaceAll(paths, `"`, ""))...), text.Span, c, at)
+		}
 	}
 }
 
@@ -144,6 +163,23 @@ func sshConfig(r *reader, st *state, c *Command, at place) {
 	}
 }
 
+// curlConfig reads the options in a file that curl is given as text.
+func curlConfig(r *reader, st *state, c *Command, at place) {
+	args := c.Args(Grammar{Short: "KoOHdXuA", Long: []string{"config", "output", "header", "data", "request", "user"}})
+	for _, w := range slices.Concat(args.Values["K"], args.Values["config"]) {
+		text, ok := r.programFile(st, w, c)
+		if !ok || text.Text == markUnknown {
+			continue
+		}
+		words := []Word{c.Words[0]}
+		for line := range strings.Lines(text.Text) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			words = append(words, Word{Text: "--" + strings.TrimLeft(strings.TrimSpace(key), "-"), Span: w.Span}, Word{Text: unquoted(value), Span: w.Span})
+		}
+		r.runWords(st, words, c, at)
+	}
+}
+
 // m4 reads the commands that a macro text gives to a shell.
 func m4(r *reader, st *state, c *Command, at place) {
 	var texts []Word
@@ -187,8 +223,9 @@ var inlineRunners = map[string][]struct{ verb, options, lang string }{
 	"dotnet-script": {{"eval", "", "c#"}},
 	"sbt":           {{"", "", "scala"}},
 	"chef-apply":    {{"", "-e --execute", "chef"}, {"", "-s -", "chef"}},
-	"chef-shell":    {{"", "-", "ruby"}},
-	"rex":           {{"", "-e", "perl"}},
+	"chef-shell":    {{"", "-e", "ruby"}, {"", "-", "ruby"}},
+	"rex":           {{"", "-e", "rex"}},
+	"puppet":        {{"apply", "-e --execute", "puppet"}, {"apply", "-", "puppet"}},
 	"lein":          {{"eval", "", "clojure"}, {"run", "-e", "clojure"}},
 	"nim":           {{"e", "-", "nim"}},
 }
@@ -238,6 +275,9 @@ func (r *reader) inLanguage(st *state, text Word, lang string, c *Command, at pl
 	as := *c
 	as.Program = lang
 	r.lineCommands(st.clone(), text, &as, at)
+	if lang == "puppet" {
+		r.puppetResources(st, text, c, at)
+	}
 	return r.inline(st.clone(), text, &as, at)
 }
 

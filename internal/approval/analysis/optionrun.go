@@ -58,6 +58,9 @@ var optionRunners = sync.OnceValue(func() map[string][]optionRun {
 		"aria2c":              {{long: "on-download-complete on-download-start on-download-error on-download-stop on-bt-download-complete", names: "on-download-complete on-download-start on-download-error on-download-stop on-bt-download-complete"}},
 		"transmission-daemon": {{long: "torrent-done-script", names: "torrent-done-script"}},
 		"unison":              {{long: "sshcmd", names: "sshcmd"}},
+		"nano":                {{short: "sQTrCoXY", long: "speller", names: "s speller"}},
+		"dpkg":                {{long: "pre-invoke post-invoke", names: "pre-invoke post-invoke"}},
+		"rpm":                 {{long: "pipe", names: "pipe"}, {short: "E", long: "eval", names: "E eval", prefix: "%(", bare: true}},
 	}
 })
 
@@ -158,6 +161,12 @@ func afterPrefix(value, prefixes string) (string, bool) {
 				if k := strings.IndexAny(value[i:], "(:"); k >= 0 {
 					return strings.TrimRight(value[i+k+1:], ")"), true
 				}
+			}
+			continue
+		}
+		if p == "%(" { // rpm's macro
+			if rest, ok := strings.CutPrefix(value, p); ok {
+				return strings.TrimSuffix(rest, ")"), true
 			}
 			continue
 		}

@@ -1,12 +1,15 @@
 package analysis
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // commandLines says how the lines of a language begin that are commands: Tcl's exec, IPython's and Octave's escapes. What follows is a
 // shell's text, but a deletion's words.
 var commandLines = map[string][]string{
 	"ipython": {"!", "%sx ", "%system ", "%%bash\n", "%%sh\n", "%%script bash\n"},
-	"tclsh":   {"exec ", "file delete "}, "wish": {"exec ", "file delete "}, "octave": {"!"}, "matlab": {"!"}, "gnuplot": {"!"}, "scilab": {"!"},
+	"tclsh":   {"exec ", "file delete "}, "wish": {"exec ", "file delete "}, "jimsh": {"exec ", "file delete "}, "octave": {"!"}, "matlab": {"!"}, "gnuplot": {"!"}, "scilab": {"!"},
 }
 
 // magics are IPython's own names of commands.
@@ -43,6 +46,20 @@ func (r *reader) lineCommands(st *state, text Word, c *Command, at place) {
 			}
 			run(rest)
 			break
+		}
+	}
+}
+
+// puppetResource is a resource that is to be gone or to stand still.
+var puppetResource = regexp.MustCompile(`(\w+)\s*\{\s*['"]([^'"]+)['"]\s*:[^}]*ensure\s*=>\s*['"]?(absent|purged|stopped)`)
+
+// puppetResources makes such resources visible as the commands that would do the same.
+func (r *reader) puppetResources(st *state, text Word, c *Command, at place) {
+	for _, m := range puppetResource.FindAllStringSubmatch(text.Text, maxTargets) {
+		if m[1] == "file" {
+			r.removes(st, m[2], c, at)
+		} else {
+			r.argvValue(st, []string{"puppet", "resource", m[1], m[2], "ensure=" + m[3]}, text.Span, c, at)
 		}
 	}
 }

@@ -124,12 +124,16 @@ func scriptName(base string) bool {
 }
 
 // versioned are programs whose names often carry a version: python3.12, bash-5.2.
-var versioned = []string{"python", "pypy", "ruby", "perl", "php", "node", "bash", "lua"}
+var versioned = []string{"python", "ipython", "pypy", "ruby", "perl", "php", "node", "bash", "lua"}
 
 // programName takes version and extension off a program's name.
 func programName(base string) string {
 	if n := len(base); n > 4 && (base[n-4:] == ".exe" || base[n-4:] == ".EXE") {
 		base = base[:n-4]
+	}
+	switch base { // GNU's programs where others have the name
+	case "gxargs", "gfind":
+		return base[1:]
 	}
 	if n := len(base); n == 0 || base[n-1] < '0' || base[n-1] > '9' || base == "perl6" { // another language
 		return base

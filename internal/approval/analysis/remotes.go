@@ -50,7 +50,14 @@ func clouds() map[string][]wrapper {
 		"knife":     {{verb: "ssh", short: "xPiaCAp", long: "ssh-user ssh-password identity-file attribute concurrency", operands: 1, mixed: true, joined: true, where: onRemote}},
 		"mco":       {{verb: "shell run", short: "IFWT", joined: true, where: onRemote}},
 		"gh":        {{verb: "codespace ssh", short: "cR", long: "codespace repo profile server-port", joined: true, where: onRemote}, {verb: "cs ssh", short: "cR", long: "codespace repo", joined: true, where: onRemote}},
-		"nomad":     {{verb: "alloc exec", long: "task job", operands: 1, where: inContainer}, {verb: "exec", long: "task job", operands: 1, where: inContainer}},
+		"nomad":     {{verb: "alloc exec", long: "task", operands: 1, where: inContainer}, {verb: "exec", long: "task", operands: 1, where: inContainer}},
+		"railway":   {{verb: "ssh", short: "sep", long: "service environment project", joined: true, where: onRemote}},
+		"render":    {{verb: "ssh", operands: 1, mixed: true, joined: true, where: onRemote}},
+		"dokku":     {{verb: "run", long: "env", operands: 1, where: inContainer}, {verb: "enter", operands: 2, where: inContainer}},
+		"cf":        {{verb: "ssh", short: "ciL", text: "c command", mixed: true, only: true, where: inContainer}},
+		"eb":        {{verb: "ssh", short: "cnie", long: "command number instance", text: "c command", mixed: true, only: true, where: onRemote}},
+		"copilot":   {{verb: "svc exec", short: "cnae", long: "command name app env container", text: "c command", only: true, where: inContainer}, {verb: "task exec", short: "c", long: "command", text: "c command", only: true, where: inContainer}},
+		"boundary":  {{verb: "connect ssh", short: "", long: "target-id target-name username host-id", dash: true, joined: true, where: onRemote}},
 		"bolt":      {{verb: "command run", short: "tu", long: "targets user", joined: true, mixed: true, where: onRemote}},
 	}
 }

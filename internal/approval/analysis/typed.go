@@ -17,7 +17,7 @@ func specialCarrier(program string) func(*reader, *state, *Command, place) {
 		return zellij
 	case "at", "batch":
 		return atJob
-	case "salt", "salt-call":
+	case "salt", "salt-call", "salt-ssh":
 		return salt
 	case "concurrently":
 		return concurrently
@@ -55,7 +55,7 @@ func concurrently(r *reader, st *state, c *Command, at place) {
 }
 
 // specials are their names.
-const specials = "tmux tmate screen zellij at batch salt salt-call concurrently rvm mix cmake nix bind m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry scrapy arangosh"
+const specials = "tmux tmate screen zellij at batch salt salt-call salt-ssh concurrently rvm mix cmake nix bind m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry scrapy arangosh puppet chef-apply chef-shell rex"
 
 // elsewhere is the state of a shell that runs already: the same machine, an unknown directory.
 func elsewhere(st *state) *state {
@@ -258,12 +258,34 @@ func salt(r *reader, st *state, c *Command, at place) {
 	i := slices.IndexFunc(words, func(w Word) bool {
 		return oneOf(w, "cmd.run", "cmd.shell", "cmd.run_all", "cmd.run_stdout", "cmd.run_bg", "cmd.exec_code")
 	})
-	if i < 0 || i+1 >= len(words) {
-		return
-	}
 	sub := st.clone()
 	sub.abroad("")
 	at.inside = &Inside{Name: "minions", Remote: true, Parent: at.inside}
 	at.last, at.stdin = false, Stdin{}
-	r.text(sub, words[i+1], c, at)
+	if i >= 0 && i+1 < len(words) {
+		r.text(sub, words[i+1], c, at)
+	}
+	for i, w := range words {
+		if argv := saltModules[w.Text]; argv != "" {
+			args := texts(words[i+1:])
+			for k, a := range args {
+				args[k] = strings.TrimPrefix(a, "name=")
+			}
+			r.argvValue(sub, append(strings.Fields(argv), args...), c.Span, c, at)
+		}
+	}
+	if c.Program == "salt-ssh" {
+		for _, w := range c.Args(Grammar{Short: "r", Long: []string{"raw"}}).Values["r"] {
+			r.text(sub, w, c, at)
+		}
+	}
+}
+
+// saltModules are functions of Salt's modules that take something away, as the commands that do the same.
+var saltModules = map[string]string{
+	"file.remove": "rm -r", "file.absent": "rm -r", "file.rmdir": "rm -r", "pkg.remove": "apt-get remove", "pkg.purge": "apt-get purge", "pkg.removed": "apt-get remove",
+	"pkg.purged": "apt-get purge", "service.stop": "systemctl stop", "service.restart": "systemctl restart", "service.disable": "systemctl disable",
+	"service.dead": "systemctl stop", "service.mask": "systemctl mask", "user.delete": "userdel", "user.absent": "userdel", "group.delete": "groupdel", "cron.rm": "crontab -r",
+	"cron.rm_job": "crontab -r", "disk.wipe": "wipefs -a", "disk.format_": "mkfs", "mysql.db_remove": "mysqladmin drop", "postgres.db_remove": "dropdb", "docker.rm": "docker rm -f",
+	"iptables.flush": "iptables -F", "ps.kill_pid": "kill -9", "ps.pkill": "pkill -9",
 }

@@ -9,12 +9,13 @@ import (
 type variableUse uint8
 
 const (
-	useText   variableUse = iota + 1 // a shell reads it
-	useArgv                          // it names a program
-	useSource                        // a shell reads the file that it names
-	useCode                          // a library or module that is loaded
-	useExpand                        // a shell expands it, as it does a here-document
-	useFlags                         // options of an interpreter, some of which load code
+	useText    variableUse = iota + 1 // a shell reads it
+	useArgv                           // it names a program
+	useSource                         // a shell reads the file that it names
+	useCode                           // a library or module that is loaded
+	useExpand                         // a shell expands it, as it does a here-document
+	useFlags                          // options of an interpreter, some of which load code
+	useOptions                        // options of the program, in front of those that it is given
 )
 
 // variableUses are the variables with which programs are made to run others (A22), from the programs' manuals.
@@ -25,11 +26,12 @@ var variableUses = sync.OnceValue(func() map[string]variableUse {
 			"AWS_PAGER GH_PAGER PSQL_PAGER EDITOR VISUAL SUDO_EDITOR SYSTEMD_EDITOR KUBE_EDITOR PSQL_EDITOR FCEDIT HGEDITOR SVN_EDITOR CVSEDITOR " +
 			"BROWSER LESSOPEN LESSCLOSE RSYNC_RSH CVS_RSH SVN_SSH RSYNC_CONNECT_PROG PROMPT_COMMAND FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND " +
 			"RESTIC_PASSWORD_COMMAND BORG_PASSCOMMAND BORG_RSH MAKE_TERMERR PERL5DB KUBECTL_EXTERNAL_DIFF",
-		useArgv:   "GIT_SSH GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_EXTERNAL_DIFF PKG_CONFIG DIFFPROG",
-		useExpand: "PS0 PS1 PS2 PS4 PROMPT RPROMPT",
-		useSource: "BASH_ENV ENV",
-		useCode:   "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONSTARTUP PYTHONPATH PERL5LIB RUBYLIB NODE_PATH",
-		useFlags:  "NODE_OPTIONS PERL5OPT RUBYOPT JAVA_TOOL_OPTIONS _JAVA_OPTIONS BUN_OPTIONS",
+		useArgv:    "GIT_SSH GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_EXTERNAL_DIFF PKG_CONFIG DIFFPROG",
+		useExpand:  "PS0 PS1 PS2 PS4 PROMPT RPROMPT",
+		useSource:  "BASH_ENV ENV",
+		useCode:    "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONSTARTUP PYTHONPATH PERL5LIB RUBYLIB NODE_PATH",
+		useOptions: "TAR_OPTIONS MAKEFLAGS GNUMAKEFLAGS",
+		useFlags:   "NODE_OPTIONS PERL5OPT RUBYOPT JAVA_TOOL_OPTIONS _JAVA_OPTIONS BUN_OPTIONS",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			uses[name] = use
@@ -80,6 +82,12 @@ func (r *reader) variableSet(st *state, name string, value Word, c *Command, at 
 		for path := range strings.FieldsFuncSeq(value.Text, func(c rune) bool { return c == ':' || c == ' ' }) {
 			r.loads(sub, path, value, &carrier, !strings.HasSuffix(name, "PATH") && !strings.HasSuffix(name, "LIB"))
 		}
+	case useOptions:
+		as := *c
+		as.Assigns, as.Words = nil, append([]Word{c.Words[0]}, splitWords(value)...)
+		if as.Program = map[string]string{"TAR_OPTIONS": "tar", "MAKEFLAGS": "make", "GNUMAKEFLAGS": "make"}[name]; as.Program != "" {
+			r.optionRuns(sub, &as, at)
+		}
 	case useFlags:
 		r.flagsLoad(sub, value, &carrier)
 	}
@@ -98,6 +106,8 @@ func (r *reader) flagsLoad(st *state, value Word, c *Command) {
 		case strings.HasPrefix(text, "--require="), strings.HasPrefix(text, "--import="), strings.HasPrefix(text, "--loader="),
 			strings.HasPrefix(text, "--experimental-loader="):
 			r.loads(st, text[strings.IndexByte(text, '=')+1:], value, c, true)
+		case strings.HasPrefix(text, "-M/"), strings.HasPrefix(text, "-r/"):
+			r.loads(st, text[2:], value, c, true)
 		case strings.HasPrefix(text, "-javaagent:"), strings.HasPrefix(text, "-agentpath:"):
 			r.loads(st, text[strings.IndexByte(text, ':')+1:], value, c, true)
 		case strings.HasPrefix(text, "-r") && len(text) > 2:

@@ -7,10 +7,27 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// listsVariables records a declaration that declares nothing: it prints all variables.
+func (r *reader) listsVariables(st *state, c *syntax.DeclClause, at place) {
+	words := []Word{{Text: c.Variant.Value, Span: r.span(c, at)}}
+	for _, a := range c.Args {
+		option := ""
+		if a.Name == nil && a.Value != nil {
+			option = staticText(a.Value.Parts)
+		}
+		if !strings.HasPrefix(option, "-") {
+			return
+		}
+		words = append(words, Word{Text: option, Span: r.span(c, at)})
+	}
+	r.emit(Command{Program: c.Variant.Value, Words: words, Dirs: st.dirs, Inside: at.inside, Origin: at.origin, Span: r.span(c, at), Payload: at.payload != nil, Piped: at.piped})
+}
+
 // declare handles declare, local, export, readonly and typeset.
 func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
 	var change func(string) string
 	refers := false
+	r.listsVariables(st, c, at)
 	for _, a := range c.Args {
 		if a.Name == nil {
 			w := r.value(st, a.Value, at)

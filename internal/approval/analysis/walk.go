@@ -101,7 +101,7 @@ func (s *Script) Read(in Input) *Reading {
 		}
 		r.note(kind, Span{min(s.errAt, len(s.text)), len(s.text)}, s.err.Error())
 	}
-	r.out.made = r.files
+	r.out.made, r.out.printed = r.files, r.processOut
 	return &r.out
 }
 

@@ -118,7 +118,7 @@ func conditions() map[string]wrapper {
 		"dbus-run-session": {long: "dbus-daemon config-file", joint: true},
 		"proxychains":      {short: "f"}, "proxychains4": {short: "f"}, "torsocks": {short: "uPap"}, "torify": {}, "tsocks": {}, "trickle": {short: "udwltLNnp"},
 		"cpulimit": {short: "lpec"}, "optirun": {}, "primusrun": {}, "prime-run": {}, "ssh-agent": {short: "aEtPO", data: "kcs"},
-		"retry": {short: "dtmnus", long: "delay times until while", joint: true}, "run-one": same,
+		"wine": same, "wine64": same, "retry": {short: "dtmnus", long: "delay times until while", joint: true}, "run-one": same,
 		"cmd": {argv: "c k", only: true}, "asciinema": {short: "ctieq", long: "command title idle-time-limit", text: "c command", only: true},
 	}
 }
@@ -138,7 +138,7 @@ func lockers() map[string]wrapper {
 func builtins() map[string]wrapper {
 	return map[string]wrapper{
 		"command": {data: "vV", joint: true}, "builtin": {joint: true}, "exec": {short: "a", joint: true}, "noglob": {joint: true}, "nocorrect": {joint: true},
-		"busybox": {joint: true}, "toybox": {joint: true}, "coreutils": {long: "coreutils-prog", words: "coreutils-prog", joint: true}, "shx": {joint: true},
+		"busybox": {joint: true}, "toybox": {joint: true}, "coreutils": {long: "coreutils-prog", argv: "coreutils-prog", joint: true}, "shx": {joint: true},
 		"gxargs": {short: "adEILnPsSJR", long: "arg-file delimiter eof max-lines max-args max-procs max-chars process-slot-var"},
 		"xargs":  {short: "adEILnPsSJR", long: "arg-file delimiter eof max-lines max-args max-procs max-chars process-slot-var"},
 		"parallel": {short: "jaINnLlSPdC", long: "jobs arg-file max-args delay joblog sshlogin sshloginfile tmpdir results colsep retries timeout " +
@@ -218,7 +218,8 @@ func verbRunners() map[string][]wrapper {
 		"aws-vault": {{verb: "exec", short: "d", long: "duration prompt region", operands: 1, mixed: true}},
 		"doppler":   {{verb: "run", short: "pct", long: "command project config token", text: "command", dash: true}},
 		"infisical": {{verb: "run", long: "env path command projectId", text: "command", dash: true}}, "chamber": {{verb: "exec", dash: true}},
-		"dotenv": {{verb: "run", short: "fecpv", long: "file"}, {short: "fecpv", long: "file"}},
+		"dotenv":     {{verb: "run", short: "fecpv", long: "file"}, {short: "fecpv", long: "file"}},
+		"sentry-cli": {{verb: "monitors run", short: "est", operands: 1, dash: true}}, "snap": {{verb: "run", long: "command", short: "c", text: "c", operands: 1, mixed: true, only: true}}, "pm2": {{verb: "start", short: "nioe", long: "name interpreter output error cwd", joined: true, dir: "cwd"}},
 		"teller": {{verb: "run", dash: true}}, "railway": {{verb: "run", short: "se", long: "service environment"}}, "foreman": {{verb: "run", short: "ef"}},
 		"sops": {{verb: "exec-env", operands: 1, joined: true}, {verb: "exec-file", operands: 1, joined: true}}, "dotenvx": {{verb: "run", short: "fe", dash: true}},
 		"cargo": {{verb: "watch", short: "sxwid", text: "s", only: true}}, "perf": {{verb: "stat", short: "ertIpCGD", long: "event output", joint: true}, {verb: "record", short: "eoFpCgm", long: "event output call-graph"}},

@@ -260,6 +260,7 @@ func (s *scan) invoke(v value, c *call) value {
 	if s.classes[v.sym] && v.recv == nil {
 		return value{class: v.sym, texts: s.join(c.args).text(), net: c.arg(0).net}
 	}
+	s.clientCall(c)
 	s.callback(v, c)
 	out := value{net: c.recv.net, file: c.recv.file}
 	for _, a := range c.args {

@@ -21,7 +21,7 @@ func perl() *language {
 	l.attrs = map[string]func(*scan) value{}
 	m := map[string]handler{
 		"system": systemOrExec, "exec": systemOrExec, "readpipe": shellFirst, "qx": shellFirst, "IPC::Open3::open3": execAfterHandles, "open2": execAfterHandles, "open3": execAfterHandles,
-		"IPC::Open2::open2": execAfterHandles, "capture": systemOrExec, "IPC::System::Simple::system": systemOrExec, "run": nothing, "unlink": unlinks, "rmdir": unlinkFirst,
+		"IPC::Open2::open2": execAfterHandles, "capture": systemOrExec, "IPC::System::Simple::system": systemOrExec, "run": startsList, "unlink": unlinks, "rmdir": unlinkFirst,
 		"rmtree": treeFirst, "remove_tree": trees, "File::Path::rmtree": treeFirst, "File::Path::remove_tree": trees, "rename": two(Move), "move": two(Move),
 		"File::Copy::move": two(Move), "File::Copy::copy": two(Copy), "copy": two(Copy), "symlink": two(Link), "link": two(Link), "chmod": chmodMode, "chown": chownIDs,
 		"truncate": truncates, "chdir": chdirs, "kill": killSignal, "fork": forks, "eval": evals, "open": perlOpen, "sysopen": sysOpens,
@@ -31,7 +31,7 @@ func perl() *language {
 		"connect": sockets, "#remove": treeSelfKnown, "#remove_tree": treeSelf, "Path::Tiny::path": pathname, "path": pathname, "Pathname#remove": unlinkSelf, "Pathname#remove_tree": treeSelf,
 		"Pathname#spew": writeSelf, "IO::File.new": openMode, "Path::Tiny.new": pathname, "File::Spec.catfile": joinPaths, "File::Temp.new": temporary("/tmp"), "tempfile": temporary("/tmp"), "tempdir": temporary("/tmp"),
 		"finddepth": findsAll, "find": findsAll, "File::Find::find": findsAll, "File::Find::finddepth": findsAll, "syscall": nothing, "require": nothing,
-		"s///": perlSubstitute, "split": perlSplit, "readdir": func(*scan, *call) value { return listOf(text(anyName)) },
+		"getstore": two(Download), "LWP::Simple::getstore": two(Download), "mirror": two(Download), "s///": perlSubstitute, "split": perlSplit, "readdir": func(*scan, *call) value { return listOf(text(anyName)) },
 	}
 	l.calls = with(m)
 	for _, n := range [...]string{"#replace", "#sub", "#split", "#map", "#format", "#get"} {
@@ -201,6 +201,14 @@ func perlSubstitute(s *scan, c *call) value {
 		return value{net: c.arg(0).net}
 	}
 	return s.each(c.arg(0), func(t string) (string, bool) { return strings.Replace(t, from, to, 1), true })
+}
+
+// startsList is IPC::Run's run, whose first argument is an argv.
+func startsList(s *scan, c *call) value {
+	if v := c.arg(0); v.isList && v.keys == nil {
+		return s.exec(c, v.list)
+	}
+	return value{}
 }
 
 // perlSplit is split where the pattern is plain text or white space.

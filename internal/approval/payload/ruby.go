@@ -29,7 +29,7 @@ func ruby() *language {
 		"#class_eval": evals, "#module_eval": evals, "binding.eval": evals, "#eval": evals, "#send": sends, "#public_send": sends, "#__send__": sends, "send": sendSelf, "__send__": sendSelf,
 		"public_send": sendSelf, "method": methodOf, "#method": methodOf, "#call": callAll, "#yield": callAll, "open": rubyOpen, "File.open": openMode, "File.new": openMode, "IO.open": openMode, "require": nothing,
 		"File.join": joinPaths, "File.expand_path": func(s *scan, c *call) value { return s.expand(c.arg(0)) }, "Dir.home": homeDir, "Dir.pwd": constantCall("."),
-		"Dir.glob": globbed, "Dir[]": globbed, "Dir.entries": entries, "Dir.children": entries, "Dir.mktmpdir": temporary("/tmp"), "Dir.tmpdir": constantCall("/tmp"),
+		"Dir.glob": globbed, "Dir[]": globbed, "rm_rf": trees, "rm_r": trees, "rmtree": trees, "remove_dir": trees, "remove_entry": trees, "remove_entry_secure": trees, "#rm_rf": trees, "#rm_r": trees, "#remove_entry_secure": trees, "Dir.entries": entries, "Dir.children": entries, "Dir.mktmpdir": temporary("/tmp"), "Dir.tmpdir": constantCall("/tmp"),
 		"Dir.each_child": entries, "Tempfile.new": temporary("/tmp"), "Tempfile.create": temporary("/tmp"), "Base64.decode64": decodeArg("base64"), "Base64.strict_decode64": decodeArg("base64"),
 		"Base64.urlsafe_decode64": decodeArg("base64"), "#unpack1": unpacks, "#unpack": unpacks, "#pack": packs, "#rot13": nothing, "URI.open": fetched, "Net.HTTP.get": fetched, "Net.HTTP.get_response": fetched,
 		"OpenURI.open_uri": fetched, "URI.parse": argText, "#hex": nothing, "HTTParty.get": fetched, "TCPSocket.new": sockets, "TCPSocket.open": sockets, "Socket.tcp": sockets, "UNIXSocket.new": sockets,

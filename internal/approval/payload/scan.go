@@ -110,6 +110,7 @@ func (l *language) scan(text string, in Input) []Act {
 		s = l.read(text, in, s.fns)
 	}
 	s.bombs()
+	s.leaks()
 	if s.flags.socket && s.flags.shell || s.flags.wired {
 		s.acts = append(s.acts, Act{Kind: NetShell, Call: "a socket wired to a shell", Args: []Text{{Unknown}}, End: len(text)})
 	}

@@ -165,6 +165,7 @@ func (a *Act) option(names []string, fold bool) bool {
 			return false
 		}
 		for _, v := range w.Values() {
+			v = analysis.Plain(v) // a question mark is an option of Windows
 			if fold {
 				v = windowsOption(strings.ToLower(v))
 			}

@@ -131,13 +131,14 @@ func gitDiscard() Row {
 			"git switch -c new", "git stash", "git stash pop",
 			"git stash list", "git log --grep 'reset --hard'", "git commit -m 'git reset --hard'", "git checkout --help",
 			"git checkout -t origin/x", "git checkout --detach HEAD~1",
-			"git checkout -", "git submodule update --init", "hg update", "svn revert --help", "git rev-parse --hard"},
+			"git checkout -", "git rm -r src", "git rm -rf --cached .", "git submodule update --init", "hg update", "svn revert --help", "git rev-parse --hard"},
 	}, "discards changes that were never committed", []tool{
 		gitTool(`
 reset +--hard +--merge
 checkout +-f +--force :bB
 switch +-f +--force +--discard-changes :cC
 stash drop|clear
+rm +-f +--force &-r !--cached !-n !--dry-run
 read-tree +--reset
 checkout-index +-f +--force
 submodule update|deinit +-f +--force`),

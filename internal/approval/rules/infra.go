@@ -40,7 +40,7 @@ func infraRows() []Row {
 		{names: "knife", short: "cEskuz", acts: "node|client|role|environment|user|data|cookbook|ssl|vault delete|purge\n* bulk delete\n" +
 			"data bag delete\n* server delete\ncookbook bulk delete\n* vm delete"},
 		{names: "salt-key", short: "c", acts: "+-d +-D +--delete +--delete-all"},
-		{names: "puppet puppetserver", acts: "node purge|clean|deactivate\ncert|ca clean|destroy|revoke\ncert clean"},
+		{names: "puppet puppetserver", acts: "resource * * +@ensure=absent +@ensure=purged +@ensure=stopped +@ensure=false\nnode purge|clean|deactivate\ncert|ca clean|destroy|revoke\ncert clean"},
 		{names: "vagrant", acts: "destroy\nbox remove|prune\nsnapshot delete"},
 		{names: "kitchen", acts: "destroy"}, {names: "molecule", acts: "destroy|reset"},
 		{names: "virsh", short: "c", long: "connect",
@@ -63,7 +63,7 @@ func infraRows() []Row {
 		{names: "nixops", short: "ds", acts: "destroy|delete"}, {names: "waypoint", acts: "destroy\nproject destroy"},
 		{names: "maas", acts: "* machine|machines|node delete|release"},
 		{names: "spacectl", acts: "stack delete"},
-		{names: "ansible", short: "aimMtleuUfTBP", safe: "-C --check --list-hosts", acts: "+-a=*state=absent* +--args=*state=absent*"},
+		{names: "ansible", short: "aimMtleuUfTBP", safe: "-C --check --list-hosts", acts: "+-a=*state=absent* +--args=*state=absent* +-a=*state=stopped* +--args=*state=stopped* +-a=*state=restarted* +-a=*enabled=no* +-a=*enabled=false*"},
 		{names: "kops", long: "name state", acts: "delete"},
 	}, nil, projectRunners...)}
 }

@@ -11,7 +11,7 @@ import (
 // sinks are programs that hand what they are given to the network.
 var sinks = []string{"curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "openssl", "scp", "sftp", "rsync", "ssh", "mail", "mailx", "mutt",
 	"sendmail", "msmtp", "swaks", "aws", "gsutil", "gcloud", "az", "s3cmd", "mc", "rclone", "b2", "gh", "gist", "http", "https", "xh", "dig",
-	"nslookup", "host", "drill", "ping", "tftp", "ftp", "lftp", "croc", "wormhole", "ffsend", "transfer", "pastebinit", "nmap", "busybox", "kcat"}
+	"nslookup", "host", "drill", "ping", "tftp", "ftp", "lftp", "croc", "wormhole", "ffsend", "transfer", "pastebinit", "nmap", "busybox", "kcat", "docker", "podman", "nerdctl", "kubectl", "oc"}
 
 // spied is how many commands upstream of a sink are looked at.
 const spied = 64
@@ -24,7 +24,7 @@ func sendsSecret(a *Act) []Hit {
 	} else if !slices.Contains(sinks, a.Program) {
 		return nil
 	}
-	if stdin && a.Stdin.Kind == analysis.StdinFile {
+	if a.Stdin.Kind == analysis.StdinFile && (stdin || a.Program == "gh" && len(a.Words) > 1 && a.Words[1].Is("gist")) {
 		words = append(words, a.Stdin.File)
 	}
 	targets := a.each(words, privatePlace)
@@ -62,6 +62,8 @@ func (a *Act) sent() []analysis.Word {
 			return nil
 		}
 		return args.Operands[:n-1]
+	case "docker", "podman", "nerdctl", "kubectl", "oc":
+		return a.intoContainer()
 	case "mail", "mailx", "mutt", "swaks":
 		return optionValues(a, analysis.Grammar{Short: "aAscbrSi", Long: []string{"attach", "attachment"}}, "a", "A", "attach", "attachment")
 	case "aws", "gsutil", "gcloud", "az", "s3cmd", "mc", "rclone", "b2":
@@ -85,6 +87,16 @@ func (a *Act) sent() []analysis.Word {
 		return out
 	}
 	return nil
+}
+
+// intoContainer lists what is copied into a container or a pod. A project's own variables belong there.
+func (a *Act) intoContainer() []analysis.Word {
+	args := a.Args(analysis.Grammar{Short: "nc", Long: []string{"namespace", "container", "context", "retries"}})
+	n := len(args.Operands)
+	if n < 3 || !args.Operands[0].Is("cp") || !strings.Contains(args.Operands[n-1].Text, ":") || strings.Contains(args.Operands[n-2].Text, ":") || strings.Contains(args.Operands[n-2].Text, ".env") {
+		return nil
+	}
+	return args.Operands[n-2 : n-1]
 }
 
 func optionValues(a *Act, g analysis.Grammar, names ...string) []analysis.Word {
@@ -166,12 +178,23 @@ func (a *Act) carriesSecret(f analysis.Flow) bool {
 		return false
 	}
 	end := min(f.End, len(a.Reading.Commands))
+	named := false
 	for i := max(f.Start, end-spied); i < end; i++ {
-		if a.readsPrivate(i) {
+		c := &a.Reading.Commands[i]
+		if a.readsPrivate(i) || named && c.Under("xargs", "parallel") {
 			return true
 		}
+		named = named || namesPrivate(c)
 	}
 	return false
+}
+
+// namesPrivate tells whether a command looks for files whose names say that they hold keys.
+func namesPrivate(c *analysis.Command) bool {
+	return slices.Contains([]string{"find", "locate", "fd", "fdfind", "mdfind"}, c.Program) && slices.ContainsFunc(c.Words, func(w analysis.Word) bool {
+		name := strings.Trim(analysis.Plain(w.Text), "*")
+		return slices.Contains([]string{".pem", ".key", "id_rsa", "id_ed25519", "id_ecdsa", ".p12", ".pfx", ".kdbx", ".jks", "credentials", ".netrc", "wallet.dat", ".env"}, name)
+	})
 }
 
 // readsPrivate tells whether a command of the reading reads what is private.

@@ -70,7 +70,7 @@ var managers = []deed{
 	{names: "yarn mapred", opts: "-kill --kill"},
 	{names: "ipmitool", short: "HUPI", verbs: "mc reset *|bmc reset *"},
 	{names: "racadm", verbs: "racreset|racresetcfg"},
-	{names: "puppet", words: true, verbs: "resource service ... ensure=stopped|resource service ... enable=false"},
+	{names: "mco", verbs: "service * stop|service * restart|package * uninstall|package * purge|rpc service stop ...|rpc service restart ...|rpc package uninstall ...|rpc package purge ..."},
 	{names: "fail2ban-client", verbs: "stop|unban --all|reload"},
 	{names: "tailscale", verbs: "down|logout"},
 }

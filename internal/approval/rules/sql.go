@@ -83,6 +83,9 @@ func sqlTexts(a *Act, c *client) []string {
 			texts = append(texts, joined(rest))
 		} else {
 			for _, w := range rest {
+				if file, ok := strings.CutPrefix(w.Text, ".read "); ok {
+					texts = append(texts, a.fileText(analysis.Word{Text: file, Span: w.Span})...)
+				}
 				texts = append(texts, plain(w)...)
 			}
 		}
@@ -104,6 +107,9 @@ func sqlTexts(a *Act, c *client) []string {
 
 // fileText gives the text of a file that the session wrote.
 func (a *Act) fileText(w analysis.Word) []string {
+	if text, ok := a.Reading.Printed(w); ok {
+		return []string{text}
+	}
 	var out []string
 	for _, t := range a.Reading.Targets(a.Command, w) {
 		if text, ok := a.Reading.Written(t.Path); ok {

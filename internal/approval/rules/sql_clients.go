@@ -72,7 +72,7 @@ var sqlClients = []client{
 	{program: "exaplus", operands: 0}, {program: "sqlline", short: "efu", code: "e", files: "f", operands: -1},
 	{program: "sqlite-utils", verb: "query|execute", operands: 1}, {program: "sqlite-utils", operands: 1},
 	{program: "databricks", verb: "sql|query", short: "e", long: "query execute", code: "e query execute", operands: -1}, {program: "dbsqlcli", short: "e", long: "execute", code: "e execute", operands: 0},
-	{program: "octosql rqlite", operands: 0}, {program: "steampipe", verb: "query", operands: 0}, {program: "dbaccess ttisql", short: "e", code: "e", operands: 1},
+	{program: "cbq", short: "seupi", long: "script engine user password", code: "s script", operands: -1}, {program: "octosql rqlite", operands: 0}, {program: "steampipe", verb: "query", operands: 0}, {program: "dbaccess ttisql", short: "e", code: "e", operands: 1},
 }
 
 // clientIndex finds the rows of a program.
