@@ -45,7 +45,7 @@ func leastOf(tries int, text string, enough time.Duration) time.Duration {
 }
 
 // tries is how often a text that took too long is tried again.
-const tries = 8
+const tries = 40
 
 // some leaves of many shapes every n-th, unless all are asked for.
 func some(all []shape, n int) (out []shape) {
@@ -67,7 +67,7 @@ func TestTime_NoShapeTakesLong(t *testing.T) {
 		d    time.Duration
 	}
 	var costs []cost
-	for _, s := range slices.Concat(bodies(), some(growing(), 3), some(repeats(), 3), some(programShapes(), 23)) {
+	for _, s := range slices.Concat(bodies(), some(growing(), 4), some(repeats(), 5), some(programShapes(), 37)) {
 		text := s.make(large)
 		d := leastOf(tries, text, bound(text))
 		costs = append(costs, cost{s.name, d})
@@ -98,7 +98,7 @@ func TestTime_WorkIsLinear(t *testing.T) {
 	}
 	const slack = 1 << 20 // tables and buffers that are there whatever the length
 	worst, worstName := 0.0, ""
-	for _, s := range slices.Concat(bodies(), some(growing(), 5), some(repeats(), 5), some(programShapes(), 67)) {
+	for _, s := range slices.Concat(bodies(), some(growing(), 7), some(repeats(), 9), some(programShapes(), 97)) {
 		s4, s16 := allocated(s.make(small)), allocated(s.make(large))
 		if s16 > mostBytes {
 			t.Errorf("%s: %.1f MiB for %d KiB", s.name, s16/(1<<20), large>>10)

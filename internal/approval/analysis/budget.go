@@ -1,5 +1,7 @@
 package analysis
 
+import "mvdan.cc/sh/v3/syntax"
+
 // Budget is the work that may still be done for one text, in steps of about a tenth of a microsecond on a machine of today. There is one
 // for all of it: reading the grammar, walking, folding, scanning programs, judging. So the time that a text takes is linear in its length
 // whatever it holds, and depends on nothing else: where the budget ends, the rest isn't read, and that is asked about.
@@ -7,8 +9,8 @@ type Budget struct{ left int }
 
 // The budgets of a text up to largeText bytes: for reading it and for judging what was read. A longer one has more in proportion.
 const (
-	MaxSteps   = 150_000
-	MaxJudging = 100_000
+	MaxSteps   = 100_000
+	MaxJudging = 60_000
 	largeText  = 64 << 10
 )
 
@@ -17,7 +19,7 @@ const (
 	stepsNode    = 5  // a node of the syntax
 	stepsCommand = 30 // recording and following one command, besides its words
 	stepsText    = 20 // setting out to read one more text
-	bytesParsed  = 1  // by the grammar of the shell
+	bytesParsed  = 2  // by the grammar of the shell
 	bytesFolded  = 8  // put together
 	bytesCopied  = 64 // taken along
 )
@@ -45,3 +47,8 @@ func (r *reader) spend(steps int) bool {
 
 // TooMuch is why a text isn't read or judged to its end.
 const TooMuch = "more work than the analysis does for a text of its length"
+
+// each goes through what is below a node of the syntax, as far as the budget allows: f tells whether to go on below.
+func (r *reader) each(n syntax.Node, f func(syntax.Node) bool) {
+	syntax.Walk(n, func(n syntax.Node) bool { return n != nil && r.step() && f(n) })
+}

@@ -66,7 +66,7 @@ func (r *reader) arithm(st *state, x syntax.Node, at place) {
 		return
 	}
 	r.visitNode(st, x, at)
-	syntax.Walk(x, func(n syntax.Node) bool {
+	r.each(x, func(n syntax.Node) bool {
 		w, ok := n.(*syntax.Word)
 		if !ok {
 			return true
@@ -112,8 +112,10 @@ func quotedOrVariable(w *syntax.Word) bool {
 // testClause reads the parts of [[ … ]] that are arithmetic or names, and keeps what a regular expression finds.
 func (r *reader) testClause(st *state, c *syntax.TestClause, at place) {
 	r.visitNode(st, c, at)
-	syntax.Walk(c, func(n syntax.Node) bool {
+	r.each(c, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst: // read already
+			return false
 		case *syntax.UnaryTest:
 			if w, ok := n.X.(*syntax.Word); ok && (n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar) {
 				r.subscript(st, r.value(st, w, at), r.shellItself(n, at), at)

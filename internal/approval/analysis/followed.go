@@ -386,7 +386,7 @@ func (r *reader) unpacks(st *state, c *Command) {
 		return
 	}
 	for _, s := range r.script.stmts { // ./NAME/…
-		syntax.Walk(s, func(n syntax.Node) bool {
+		r.each(s, func(n syntax.Node) bool {
 			if w, ok := n.(*syntax.Word); ok {
 				lit := strings.TrimPrefix(w.Lit(), "./")
 				if dir, rest, ok := strings.Cut(lit, "/"); ok && dir != "" && dir != ".." && rest != "" && !strings.Contains(lit, ":") {

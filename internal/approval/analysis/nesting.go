@@ -14,7 +14,7 @@ func nesting(text string) (depth, at int) {
 
 type nester struct {
 	text      string
-	open      []byte // ( { [ ` " and k for a keyword
+	open      []byte // ( { [ ` ", c for a case and k for another keyword
 	docs      []heredoc
 	deep      int
 	continued []int // backslashes that end a comment
@@ -26,15 +26,25 @@ type heredoc struct {
 	quoted bool
 }
 
-// keywordDepth tells how many levels deeper the shell is behind a keyword.
-func keywordDepth(word string) (levels int, keyword bool) {
+// opens is what a keyword opens, closes what it closes, as nester.open has it.
+func opens(word string) byte {
 	switch word {
-	case "if", "while", "until", "for", "select", "case", "time", "!", "coproc", "function":
-		return 1, true
-	case "fi", "done", "esac":
-		return -1, true
+	case "if", "while", "until", "for", "select", "time", "!", "coproc", "function":
+		return 'k'
+	case "case":
+		return 'c'
 	}
-	return 0, false
+	return 0
+}
+
+func closes(word string) byte {
+	switch word {
+	case "fi", "done":
+		return 'k'
+	case "esac":
+		return 'c'
+	}
+	return 0
 }
 
 func (n *nester) top() byte {
@@ -98,6 +108,9 @@ func (n *nester) step(i int) int {
 		n.push(c)
 		n.words = true
 		return i + 1
+	case c == ')' && n.top() == 'c': // behind a pattern
+		n.words = true
+		return i + 1
 	case c == ')':
 		n.pop('(')
 	case c == '}':
@@ -155,19 +168,18 @@ func (n *nester) word(i int) int {
 		k++
 	}
 	w := t[i:k]
-	d, keyword := keywordDepth(w)
 	if !n.words {
 		return k
 	}
-	switch {
-	case d > 0:
-		n.push('k')
-	case d < 0:
-		n.pop('k')
-	case w == "then" || w == "do" || w == "else" || w == "elif":
-		keyword = true
+	n.words = true
+	switch open, closed := opens(w), closes(w); {
+	case open != 0:
+		n.push(open)
+	case closed != 0:
+		n.pop(closed)
+	default:
+		n.words = w == "then" || w == "do" || w == "else" || w == "elif"
 	}
-	n.words = keyword
 	return k
 }
 

@@ -117,6 +117,7 @@ func (b *builder) words(list []Word, quoted, star bool) {
 		b.add(strings.Join(texts, sep))
 		return
 	}
+	b.fields = slices.Grow(b.fields, len(list))
 	for i, w := range list {
 		if i > 0 {
 			b.end()

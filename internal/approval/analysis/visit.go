@@ -75,6 +75,7 @@ func (r *reader) assign(st *state, a *syntax.Assign, at place) Assign {
 			r.spend(len(old.list))
 			list = slices.Clone(old.list)
 		}
+		list = slices.Grow(list, len(a.Array.Elems))
 		keys := map[string]Word{}
 		for _, e := range a.Array.Elems {
 			r.visitArithm(st, e.Index, at)
@@ -138,10 +139,7 @@ func (r *reader) visitNode(st *state, n syntax.Node, at place) {
 	if n == nil {
 		return
 	}
-	syntax.Walk(n, func(n syntax.Node) bool {
-		if !r.step() {
-			return false
-		}
+	r.each(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			r.substitution(st, n.Stmts, at)

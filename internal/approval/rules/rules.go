@@ -256,7 +256,7 @@ func (a *Act) resolved(words []analysis.Word) []analysis.Target {
 	var out []analysis.Target
 	var seen map[analysis.Target]bool // operands may be ten thousand
 	if len(words) > few {
-		seen = make(map[analysis.Target]bool, len(words))
+		seen, out = make(map[analysis.Target]bool, len(words)), make([]analysis.Target, 0, len(words))
 	}
 	for _, w := range words {
 		for _, t := range a.named(w, len(words)) {

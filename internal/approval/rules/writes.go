@@ -157,7 +157,7 @@ func writing() []string {
 
 // writes lists the operands, options and redirects of a command that it writes to.
 func (a *Act) writes() []analysis.Word {
-	var out []analysis.Word
+	out := slices.Grow([]analysis.Word(nil), len(a.Redirects))
 	for _, r := range a.Redirects {
 		if r.Write {
 			out = append(out, r.Target)
