@@ -134,5 +134,5 @@ func TestSSH_APlainShellIsAnEnvironmentToo(t *testing.T) { // CNF-1, RES-8
 	l := newLab(t, sshtest.Options{})
 	l.config.Resident = "off"
 	envtest.Run(t, func(t *testing.T) environment.Environment { return l.open(t) }, envtest.Abilities{
-		Place: "ssh, plain shell", Lacking: []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo, envtest.Jobs, envtest.Terminals, envtest.Forward}})
+		Place: "ssh, plain shell", Lacking: []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo, envtest.Jobs, envtest.Terminals}})
 }

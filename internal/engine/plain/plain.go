@@ -35,11 +35,12 @@ type Options struct {
 
 // Place is an environment over an Exec. It is safe for concurrent use.
 type Place struct {
-	exec Exec
-	o    Options
-	info environment.Info
-	bash bool
-	base map[string]string // the place's own variables
+	exec   Exec
+	o      Options
+	info   environment.Info
+	bash   bool
+	python string            // carries connections to sockets; "" = it isn't there
+	base   map[string]string // the place's own variables
 
 	mu     sync.Mutex
 	closed bool
@@ -51,15 +52,16 @@ type Place struct {
 var (
 	_ environment.Environment = (*Place)(nil)
 	_ environment.Environer   = (*Place)(nil)
+	_ environment.Forwarder   = (*Place)(nil)
 )
 
 var errClosed = errors.New("the environment is closing")
 
-// lookAround prints what has to be known of a place: shell, home, directory for temporary files, and the exported variables.
+// lookAround prints what has to be known of a place: shell, home, directory for temporary files, Python, and the exported variables.
 const lookAround = `b=$(command -v bash 2>/dev/null) || b=$(command -v sh) || b=/bin/sh
 h=$HOME; [ -n "$h" ] || h=$(cd ~ 2>/dev/null && pwd) || h=/
 t=; for d in "$TMPDIR" /tmp /var/tmp /dev/shm "$h"; do if [ -z "$t" ] && [ -n "$d" ] && [ -d "$d" ] && [ -w "$d" ]; then t=$d; fi; done
-printf 'hermes:%s\0%s\0%s\0' "$b" "$h" "$t"
+printf 'hermes:%s\0%s\0%s\0%s\0' "$b" "$h" "$t" "$(command -v python3 2>/dev/null)"
 exec "$b" -c 'export -p'`
 
 // Open looks around there and makes an environment of it.
@@ -73,15 +75,15 @@ func Open(ctx context.Context, exec Exec, o Options) (*Place, error) {
 		err = fmt.Errorf("its shell ends with %d: %s", exit, strings.TrimSpace(errs.String()))
 	}
 	_, text, ok := strings.Cut(out.String(), "hermes:") // a chatty start-up file comes before
-	parts := strings.SplitN(text, "\x00", 4)
-	if err == nil && (!ok || len(parts) < 4) {
+	parts := strings.SplitN(text, "\x00", 5)
+	if err == nil && (!ok || len(parts) < 5) {
 		err = errors.New("its shell says nothing that is understood")
 	}
 	if err != nil {
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "look around there", Err: err}
 	}
-	p := &Place{exec: exec, o: o, info: o.Info, bash: strings.HasSuffix(parts[0], "bash")}
-	if p.base, err = engine.Exports(parts[3]); err != nil {
+	p := &Place{exec: exec, o: o, info: o.Info, bash: strings.HasSuffix(parts[0], "bash"), python: parts[3]}
+	if p.base, err = engine.Exports(parts[4]); err != nil {
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "read the variables there", Err: err}
 	}
 	p.ended, p.stop = context.WithCancelCause(context.Background())
@@ -89,6 +91,9 @@ func Open(ctx context.Context, exec Exec, o Options) (*Place, error) {
 	p.info.Lacking = p.lacking(o)
 	if o.Why != "" {
 		p.info.Notes = append(slices.Clone(p.info.Notes), "commands run through a plain shell: "+o.Why)
+	}
+	if p.python != "" {
+		p.info.Notes = append(slices.Clone(p.info.Notes), "the tool calls of scripts go over a bridge in Python ("+p.python+")")
 	}
 	return p, nil
 }
@@ -100,7 +105,10 @@ func (p *Place) lacking(o Options) map[string]string {
 	}
 	l := map[string]string{
 		"search": why, "descriptors": "descriptors can't be handed to a process elsewhere", "sudo": why,
-		"jobs": why, "pty": why, "forward": why,
+		"jobs": why, "pty": why,
+	}
+	if p.python == "" {
+		l["forward"] = "no python3 is there, which carries connections where hermes itself does not run; install it there"
 	}
 	if !p.bash {
 		l["bash"] = "scripts run in " + p.info.Shell + ", which exports no functions and keeps no state when a script sets an EXIT trap or has a syntax error"

@@ -89,7 +89,7 @@ func opener(shell string, environ ...string) func(t *testing.T) environment.Envi
 	}
 }
 
-var lacking = []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo, envtest.Jobs, envtest.Terminals, envtest.Forward}
+var lacking = []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo, envtest.Jobs, envtest.Terminals}
 
 // RES-8, CNF-1: what is left of the engine's promises holds with nothing but a shell.
 func TestPlain_Conforms(t *testing.T) {

@@ -65,7 +65,8 @@ func (r *call) program() string {
 		for i, a := range r.c.Argv {
 			words[i] = r.word(a)
 		}
-		s.WriteString("exec 3>&-;exec " + strings.Join(words, " "))
+		// Whoever holds the outputs afterwards must not hide the end, so the shell stays and tells it, and says nothing else.
+		fmt.Fprintf(&s, `exec 4>&2 2>/dev/null;(exec 2>&4 3>&- 4>&-;exec %s);__s=$?;printf "\0%se%%s\0\0.\0" "$__s" >&3;exit $__s`, strings.Join(words, " "), r.mark)
 		return s.String()
 	}
 	s.WriteString(engine.Carried(r.c.Script, r.mark+"e", r.p.bash))

@@ -211,7 +211,7 @@ func (r *call) over() {
 }
 
 // result says how the shell ended. Codes above 128 without the record that a shell prints at its end are signals; with it only those
-// are that end a shell after its last words.
+// are that end a shell after its last words, or a program that it was told to run.
 func (r *call) result(res *environment.Result, status int, ended bool) {
 	res.ExitCode, res.Reason, res.Dir = status, environment.Exited, r.ctl.directory(r.before.Dir)
 	res.DirNote = r.ctl.note(r.before.Dir)
@@ -223,7 +223,7 @@ func (r *call) result(res *environment.Result, status int, ended bool) {
 		res.ExitCode, res.Reason, res.Limit = 137, environment.LimitHit, fmt.Sprintf("file_size_mb: %d MB", l.FileSizeMB)
 	case n == xcpu && l.CPUSeconds > 0:
 		res.ExitCode, res.Reason, res.Limit = 137, environment.LimitHit, fmt.Sprintf("cpu: %d s", l.CPUSeconds)
-	case n > 0 && n < 65 && (!ended || n == hup || n == term):
+	case n > 0 && n < 65 && (!ended || n == hup || n == term || len(r.c.Argv) > 0):
 		res.Reason, res.Signal = environment.Signaled, signalName(n)
 	}
 }

@@ -159,6 +159,7 @@ while True: pass
 	if left := in.sh(t, `for p in $(cat pids); do [ "$(cut -d' ' -f3 /proc/$p/stat 2>/dev/null || echo Z)" = Z ] || echo $p; done; cat pids | wc -w`); left != "2" {
 		t.Errorf("still there: %s", left)
 	}
+	in.Config.Timeout = time.Minute
 	rep = in.Run(t, "import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint('done')")
 	if rep.Status != script.StatusSuccess || !strings.Contains(rep.Warning, "1 process left running") {
 		t.Errorf("%+v", rep)
