@@ -3,6 +3,7 @@
 package docker_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -10,12 +11,16 @@ import (
 	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 )
 
-func TestScripts_RunInTheContainer(t *testing.T) { // XF-1 to XF-6
-	scripttest.Conform(t, func(t *testing.T) environment.Environment {
-		l := newLab(t)
-		l.config.Image = l.d.Python(t)
-		return l.open(t)
-	})
+func TestScripts_RunInTheContainer(t *testing.T) { // XF-1 to XF-7
+	for mode, resident := range map[string]string{"engine": "", "plain shell": "off"} {
+		t.Run(mode, func(t *testing.T) {
+			scripttest.Conform(t, func(t *testing.T) environment.Environment {
+				l := newLab(t)
+				l.config.Image, l.config.Resident = l.d.Python(t), cmp.Or(resident, l.config.Resident)
+				return l.open(t)
+			})
+		})
+	}
 }
 
 func TestScripts_AnImageWithoutPythonSaysWhatToInstall(t *testing.T) { // XF-2
