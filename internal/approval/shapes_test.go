@@ -118,6 +118,8 @@ func growing() []shape {
 	return append(list,
 		repeatedWith("a value trimmed", "a="+k+";", "${a#*c*d*e};"), repeatedWith("a value replaced", "a="+k+k+";", "b=${a//a/bb};"), repeatedWith("a value matched", "a="+k+";", "[[ $a =~ (a*)*b*c ]];"),
 		repeatedWith("a text turned around", "echo "+k+k+k, "|rev"), repeatedWith("a text translated", "echo "+k+k+k, "|tr a-z b-za"), repeatedWith("a text edited", "echo "+k+k+k, "|sed s/a/b/g"),
+		between("a text edited by a long script", "echo "+k+k+k+"|sed '", "s/a/b/g;", "'"), between("a text edited by a long script of patterns", "echo "+k+k+k+"|sed -E '", "s/(a*)*b/c/g;", "'"),
+		repeatedWith("a value matched with repeats", "a="+k+";", "[[ $a =~ (a{100}){9}b ]];"), repeatedWith("a text edited with repeats", "echo "+k+k+k, "|sed -E 's/(a{100}){9}b/c/g'"),
 		repeatedWith("brace lists in products", "", "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b} "), repeatedWith("ranges", "", "rm {1..1000};"), repeatedWith("an array that grows", "", "a+=(b);"),
 		repeatedWith("parameters again and again", "set -- "+strings.Repeat("a ", 1000)+";", `a "$@";`), repeatedWith("calls of a long function", "f(){ "+strings.Repeat("a;", 200)+"};", "f;"),
 		repeatedWith("calls that double", "f(){ a;a;a;a;};g(){ f;f;f;f;};h(){ g;g;g;g;};i(){ h;h;h;h;};", "i;"), repeatedWith("patterns that nothing is", "", "*a*e*i*s*t;"), repeatedWith("any program", "* ", "0 "),

@@ -1,6 +1,10 @@
 package analysis
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // Budget is the work that may still be done for one text, in steps of about a tenth of a microsecond on a machine of today. There is one
 // for all of it: reading the grammar, walking, folding, scanning programs, judging. So the time that a text takes is linear in its length
@@ -47,6 +51,20 @@ func (r *reader) spend(steps int) bool {
 
 // TooMuch is why a text isn't read or judged to its end.
 const TooMuch = "more work than the analysis does for a text of its length"
+
+// matchCost is how much a regular expression does for each byte of a text, as if it were so many bytes long: a repeat is written out.
+func matchCost(pattern string) int {
+	if strings.IndexByte(pattern, '{') >= 0 {
+		return len(pattern) * repeatCost
+	}
+	return len(pattern)
+}
+
+// bytesMatching are the bytes of a text, times those of what is done with it, that take one step; repeatCost is what a repeat counts for.
+const (
+	bytesMatching = 32
+	repeatCost    = 32
+)
 
 // each goes through what is below a node of the syntax, as far as the budget allows: f tells whether to go on below.
 func (r *reader) each(n syntax.Node, f func(syntax.Node) bool) {

@@ -152,6 +152,9 @@ func (r *reader) matched(st *state, n *syntax.BinaryTest, at place) {
 		st.set("BASH_REMATCH", variable{vals: []string{markUnknown}})
 		return
 	}
+	if !r.spend(stepsText + matchCost(pattern.Text)*(1+len(text))/bytesMatching) {
+		return
+	}
 	re, err := regexp.CompilePOSIX(Plain(pattern.Text))
 	if err != nil {
 		st.set("BASH_REMATCH", variable{vals: []string{markUnknown}})

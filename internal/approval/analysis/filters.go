@@ -17,7 +17,8 @@ import (
 // filter computes a program's output from its parsed arguments and its input text; ok is false when that can't be told.
 type filter struct {
 	grammar Grammar
-	skip    int // operands that aren't files
+	skip    int  // operands that aren't files
+	regular bool // it is told by regular expressions
 	apply   func(a *Args, in string) (string, bool)
 }
 
@@ -31,7 +32,7 @@ func filterOf(program string) (filter, bool) {
 	case "head", "tail":
 		return filter{grammar: Grammar{Short: "nc", Long: []string{"lines", "bytes"}}, apply: ends(program)}, true
 	case "sed", "gsed":
-		return filter{grammar: Grammar{Short: "e", Long: []string{"expression"}}, skip: 1, apply: sedText}, true
+		return filter{grammar: Grammar{Short: "e", Long: []string{"expression"}}, skip: 1, regular: true, apply: sedText}, true
 	case "awk", "gawk", "mawk":
 		return filter{grammar: Grammar{Short: "Fv"}, skip: 1, apply: awkText}, true
 	case "base64", "gbase64":
@@ -115,6 +116,15 @@ func (r *reader) filtered(f filter, c *Command) output {
 		return output{text: someDevice + "\n"}
 	}
 	if !in.known || len(in.text) > maxDecoded {
+		return output{}
+	}
+	told := 1
+	for _, w := range words[1:] {
+		if told += len(w.Text); f.regular {
+			told += matchCost(w.Text)
+		}
+	}
+	if !r.spend(told * len(in.text) / bytesMatching) {
 		return output{}
 	}
 	text, ok := f.apply(a, strings.ReplaceAll(in.text, nulStand, "\x00"))
