@@ -17,6 +17,7 @@ import (
 
 const (
 	detachedNote = "the process that kept it died: it can be ended, and what it printed since is missing"
+	keptNote     = "another version of hermes keeps it until it ends: it can be read and ended from here, and not be written to"
 	leftoverNote = "a command left it running: it can be ended, and what it prints goes where it was sent"
 )
 
@@ -80,8 +81,10 @@ func (t *Table) read(id string) {
 	if r != nil {
 		close(j.over)
 	}
-	t.events.load(j)
-	j.adopt()
+	if j.away = j.kept() && rec.Format <= format; !j.away {
+		t.events.load(j)
+		j.adopt()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.jobs[id] = j
@@ -104,7 +107,7 @@ func (t *Table) aside(dir string, why error) {
 
 // adopt finds out what became of a job whose keeper is gone.
 func (j *job) adopt() {
-	if j.rec.Format > format || j.kept() {
+	if j.rec.Format > format {
 		return
 	}
 	switch g := j.group(); {
@@ -222,6 +225,11 @@ func (j *job) killDetached(time.Duration) []environment.ProcessRef {
 	}
 	left := g.End(j.t.o.Engine.Grace)
 	g.Close()
+	if j.elsewhere() && len(left) == 0 { // its keeper writes the receipt
+		ctx, cancel := context.WithTimeout(j.t.ctx, endTime)
+		defer cancel()
+		_ = j.Wait(ctx)
+	}
 	j.look()
 	return left
 }
@@ -229,7 +237,7 @@ func (j *job) killDetached(time.Duration) []environment.ProcessRef {
 // look sees whether something has changed that nothing tells of.
 func (j *job) look() {
 	switch {
-	case j.detached() && j.kept():
+	case j.elsewhere():
 		j.reread()
 	case j.detached() && !j.lives():
 		j.loseOr(j.group(), environment.EndExited)
@@ -252,17 +260,30 @@ func (j *job) look() {
 	}
 }
 
-// reread takes the receipt that another keeper has written.
-func (j *job) reread() {
-	r, err := getReceipt(j.dir)
-	if err != nil || r == nil {
-		return
-	}
+// elsewhere reports whether another process keeps the job.
+func (j *job) elsewhere() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.rcpt == nil {
+	return j.away
+}
+
+// reread takes the receipt that another keeper has written, and the whole job once that keeper has gone.
+func (j *job) reread() {
+	gone := !j.kept()
+	r, err := getReceipt(j.dir)
+	j.mu.Lock()
+	if err == nil && r != nil && (j.rcpt == nil || r.GroupOver) {
+		if j.rcpt == nil {
+			close(j.over)
+		}
 		j.rcpt = r
-		close(j.over)
+	}
+	takes := gone && j.away
+	j.away = j.away && !gone
+	j.mu.Unlock()
+	if takes {
+		j.t.events.load(j)
+		j.adopt()
 	}
 }
 
@@ -273,7 +294,7 @@ func (t *Table) tend(ctx context.Context) {
 	for {
 		var next <-chan time.Time
 		for _, j := range t.all() {
-			if j.detached() || j.lingers() {
+			if j.detached() || j.lingers() || j.elsewhere() {
 				next = time.After(tendEvery)
 				break
 			}

@@ -145,9 +145,6 @@ func note(dir string, e entry) error {
 
 // load reads what a job has to tell after its keeper died.
 func (x *events) load(j *job) {
-	if j.kept() {
-		return
-	}
 	var told []environment.JobEvent
 	taken := map[string]bool{}
 	b, _ := os.ReadFile(filepath.Join(j.dir, eventsFile)) // most have none

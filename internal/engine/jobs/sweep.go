@@ -24,7 +24,7 @@ func (t *Table) sweep() {
 	var size int64
 	for _, j := range t.all() {
 		j.mu.Lock()
-		r, after := j.rcpt, j.after
+		r, after := j.rcpt, j.after || j.away
 		j.mu.Unlock()
 		if r == nil || after || j.rec.Format > format {
 			continue

@@ -23,12 +23,16 @@ const (
 	longestSocket = 100
 )
 
+// major is the version of the protocol that this program speaks. A keeper of another one has another socket, and goes on until its jobs
+// have ended; its records, logs and receipts are read where they lie.
+var major = wire.Version
+
 func encode(v any) ([]byte, error) { return json.Marshal(v) }
 
 // socketPath is where the keeper of a home listens. Its directory is there afterwards, and ours alone. A path that is too long for a
 // socket is replaced by one in a short private directory.
 func socketPath(home string) (string, error) {
-	name := "keeper-" + strconv.Itoa(wire.Version) + ".sock"
+	name := "keeper-" + strconv.Itoa(major) + ".sock"
 	dir := filepath.Join(home, runDir)
 	if len(filepath.Join(dir, name)) > longestSocket {
 		h := fnv.New64a()

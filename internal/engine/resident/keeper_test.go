@@ -11,8 +11,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,6 +34,10 @@ const (
 // keeperMain is a keeper process: the test binary in another role.
 func keeperMain() {
 	home := os.Getenv("HERMES_HOME")
+	if len(os.Args) > 2 {
+		major, _ := strconv.Atoi(os.Args[2])
+		resident.SetMajor(major)
+	}
 	idle := 5 * time.Second
 	if b, err := os.ReadFile(filepath.Join(home, "idle")); err == nil {
 		idle, _ = time.ParseDuration(string(b))
@@ -339,25 +343,5 @@ func TestKeeper_Killed(t *testing.T) {
 	}
 	if i := infoOf(t, quiet); i.Status != environment.JobExited || i.End != environment.EndKilled || i.ExitCode != nil {
 		t.Errorf("killed: %+v", i)
-	}
-}
-
-// SUD-2: what answers a job's sudo is with its keeper, whoever of its starter is left, and stands in no file, argument or variable.
-func TestKeeper_AnswersSudo(t *testing.T) {
-	home := newHome(t, "30s")
-	k := keeperOf(t, home)
-	j := script(`[ "$("$SUDO_ASKPASS")" = "open sesame" ] && grep -c 'open [s]esame' /proc/$$/environ /proc/$PPID/environ /proc/$PPID/cmdline; true`)
-	j.Shown = "one that asks"
-	j.Command.SudoSecret = func(context.Context) (string, error) { return "open sesame", nil }
-	i := endOf(t, startJob(t, k, j))
-	if got := strings.Count(i.Preview, ":0\n"); got != 3 {
-		t.Errorf("%q", i.Preview)
-	}
-	if out, err := exec.Command("grep", "-r", "open [s]esame", home).Output(); len(out) > 0 {
-		t.Errorf("on the disk: %s, %v", out, err)
-	}
-	j.Command.SudoSecret = func(context.Context) (string, error) { return "", errors.New("nobody knows it") }
-	if _, err := k.Start(t.Context(), jobs.Spec{Job: j}); !errors.Is(err, environment.ErrNotStarted) {
-		t.Errorf("%v", err)
 	}
 }

@@ -1,0 +1,194 @@
+package jobs_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine"
+	"github.com/hermes-runtime/hermes/internal/engine/jobs"
+)
+
+// What a machine in a bad state does to a command in the foreground and to a job. Each case is a process of its own, in a mount
+// namespace or under another user, which tells what became of both.
+
+func init() { roles["role-adverse"] = adverse }
+
+// outcome is what the process tells.
+type outcome struct {
+	Run, Job             string // what was printed, or the error
+	RunFailed, JobFailed bool   // with environment.ErrNotStarted
+	Code                 int    // of the job
+	Ran                  int    // how often the script was begun
+	Warnings             int
+	Lacking              map[string]string
+	Log                  string // of the job
+}
+
+// adverse runs a script in the foreground and as a job. args are the home, a directory that can be written to, "few" where there is
+// room for no further process, and the script; both append to a file there.
+func adverse(args []string) {
+	home, dir := args[0], args[1]
+	var warned bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&warned, nil))
+	e := engine.New(engine.Options{Log: log})
+	o := outcome{Lacking: e.Lacking()}
+	b := engine.Base{Environ: append(os.Environ(), "D="+dir, "H="+home), Home: dir}
+	text := "echo begun >>$D/ran; " + args[3]
+	table, failed := jobs.Open(jobs.Options{Dir: filepath.Join(home, "jobs"), Log: log})
+	if args[2] == "few" {
+		noProcesses()
+	}
+	ctx := context.Background()
+	var out bytes.Buffer
+	_, err := e.Run(ctx, environment.Command{Script: text, Dir: dir, Output: &out}, b)
+	o.Run, o.RunFailed = out.String(), errors.Is(err, environment.ErrNotStarted)
+	if err != nil {
+		o.Run = err.Error()
+	}
+	var p environment.Process
+	if failed == nil {
+		p, failed = table.Start(ctx, jobs.Spec{Job: environment.Job{Command: environment.Command{Script: text, Dir: dir}}, Base: b})
+	}
+	if failed != nil {
+		o.Job, o.JobFailed = failed.Error(), errors.Is(failed, environment.ErrNotStarted)
+	} else {
+		_ = p.Wait(ctx)
+		i, _ := p.Info(ctx, 2000)
+		o.Job, o.Code = i.Preview, *i.ExitCode
+		page, _ := p.Log(ctx, 0, 1<<20)
+		o.Log = page.Text
+	}
+	ran, _ := os.ReadFile(filepath.Join(dir, "ran"))
+	o.Ran, o.Warnings = bytes.Count(ran, []byte("begun")), strings.Count(warned.String(), "level=WARN")
+	_ = json.NewEncoder(os.Stdout).Encode(o)
+}
+
+// noProcesses has the kernel refuse this process any further one. What threads it will need are there by then.
+func noProcesses() {
+	var all sync.WaitGroup
+	ready := make(chan struct{})
+	for range 20 {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			<-ready
+		})
+	}
+	close(ready)
+	all.Wait()
+	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
+		panic(err)
+	}
+}
+
+// trouble makes the process of one case. prepare is shell text that runs in a mount namespace of its own; $H is the home.
+type trouble struct{ prepare, few, script, root string }
+
+func (x trouble) outcome(t *testing.T) outcome {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can bring a machine into this state")
+	}
+	need(t, "unshare")
+	top, err := os.MkdirTemp("/var/tmp", "hermes-adverse-") // not below /tmp, which one case lacks
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(top) })
+	self := filepath.Join(top, "self")
+	b, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, dir := filepath.Join(top, "home"), filepath.Join(top, "dir")
+	for _, err := range []error{os.Chmod(top, 0o755), os.WriteFile(self, b, 0o755), os.Mkdir(home, 0o777), os.Mkdir(dir, 0o777), os.Chmod(home, 0o777), os.Chmod(dir, 0o777)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("unshare", "-m", "sh", "-ec", "H="+home+"; T="+top+"; "+x.prepare+` exec $ENTER "$@"`, "sh", self, "role-adverse", home, dir, x.few, x.script)
+	if x.few != "" {
+		cmd = exec.Command(self, "role-adverse", home, dir, x.few, x.script)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
+	}
+	cmd.Env = append(os.Environ(), "ENTER="+x.root)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	text, err := cmd.Output()
+	var o outcome
+	if err != nil || json.Unmarshal(text, &o) != nil {
+		t.Fatalf("%v: %s%s", err, text, said.Bytes())
+	}
+	return o
+}
+
+// LOG-7, CON-2: with no room on the disk of its home no job begins, and the reason is said; a command in the foreground needs none there.
+func TestAdverse_FullDiskAtTheStart(t *testing.T) {
+	o := trouble{prepare: `mount -t tmpfs -o size=64k none $H; mkdir $H/jobs; cat /dev/zero >$H/fill 2>/dev/null || true;`, script: "echo hi"}.outcome(t)
+	if o.Run != "hi\n" || !o.JobFailed || !strings.Contains(o.Job, "no space left") || o.Ran != 1 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// LOG-7: a disk that fills up while a job prints: it runs on, the gap is marked, it is warned of once, and the receipt has its room.
+func TestAdverse_DiskFillsUp(t *testing.T) {
+	o := trouble{
+		prepare: `mount -t tmpfs -o size=512k none $H; head -c 300000 /dev/zero >$H/fill;`,
+		script:  `[ -e $H/jobs/*/log ] || exit 0; head -c 400000 /dev/zero | tr '\0' x | fold -w 99; rm $H/fill; sleep 0.1; echo; echo later; exit 5`,
+	}.outcome(t)
+	if o.JobFailed || o.Code != 5 || !strings.HasSuffix(o.Job, "later\n") || !strings.Contains(o.Log, "characters are missing here: the disk was full") || o.Warnings != 1 || o.Ran != 2 {
+		o.Log = ""
+		t.Errorf("%+v", o)
+	}
+}
+
+// CON-2: on a file system that can't be written to no job begins; a command in the foreground does.
+func TestAdverse_ReadOnly(t *testing.T) {
+	for name, prepare := range map[string]string{
+		"jobs there":    `mount -t tmpfs none $H; mkdir $H/jobs; mount -o remount,ro $H;`,
+		"nothing there": `mount -t tmpfs none $H; mount -o remount,ro $H;`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := trouble{prepare: prepare, script: "echo hi"}.outcome(t)
+			if o.Run != "hi\n" || !strings.Contains(o.Job, "read-only file system") || o.Ran != 1 {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// CON-2, CON-3: where there is room for no further process nothing begins, and both say so as what may be tried again.
+func TestAdverse_FullProcessTable(t *testing.T) {
+	o := trouble{few: "few", script: "echo hi"}.outcome(t)
+	if !o.RunFailed || !o.JobFailed || !strings.Contains(o.Run, "resource temporarily unavailable") || !strings.Contains(o.Job, "resource temporarily unavailable") || o.Ran != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// ENG-1, ENG-21, LOC-4: without bash and without /tmp commands and jobs run all the same, in sh, and what that lacks is declared.
+func TestAdverse_NoBashNoTmp(t *testing.T) {
+	need(t, "chroot")
+	o := trouble{
+		prepare: `R=$T/root; mkdir $R; for d in usr dev proc etc; do mkdir $R/$d; mount --rbind /$d $R/$d; done
+for d in bin sbin lib lib64; do [ ! -L /$d ] || ln -s usr/$d $R/$d; [ -L /$d ] || [ ! -d /$d ] || { mkdir $R/$d; mount --rbind /$d $R/$d; }; done
+mkdir -p $R$T; mount --rbind $T $R$T 2>/dev/null || mount --bind $T $R$T; mount --bind /dev/null $R/usr/bin/bash; ENTER="chroot $R"; unset TMPDIR;`,
+		script: "echo $0; ls -d /tmp 2>/dev/null || echo none",
+	}.outcome(t)
+	if o.Run != o.Job || !strings.Contains(o.Run, "sh\nnone\n") || strings.Contains(o.Run, "bash") || o.Lacking["bash"] == "" || o.Ran != 2 || o.Code != 0 {
+		t.Errorf("%+v", o)
+	}
+}

@@ -1,0 +1,6 @@
+//go:build linux || darwin
+
+package resident
+
+// SetMajor has this process speak another version of the protocol, as far as that shows in the name of the keeper's socket.
+func SetMajor(v int) { major = v }
