@@ -28,6 +28,8 @@ type Backend struct {
 	Lacking func(goos string) map[string]string
 	// Open makes the place, or finds the one that persisted for this key.
 	Open func(ctx context.Context, o OpenOptions) (Environment, error)
+	// Finds says that Open makes no place: it reaches one that is there in any case, so that looking for what goes on there starts nothing.
+	Finds bool
 	// Probe tells doctor what works; each line is a finding.
 	Probe func(ctx context.Context, config any) []string
 	// Bare is what places are measured against; nil = nothing.

@@ -40,6 +40,7 @@ func init() {
 		Check:       check,
 		Lacking:     lacking,
 		Open:        open,
+		Finds:       true,
 		Probe:       probe,
 	})
 }

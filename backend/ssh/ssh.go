@@ -24,6 +24,7 @@ func init() {
 		Check:       check,
 		Traits:      func(any) environment.Traits { return traits },
 		Open:        open,
+		Finds:       true,
 		Probe:       probe,
 		Bare:        &bare,
 	})

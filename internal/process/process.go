@@ -27,6 +27,9 @@ type Options struct {
 	// Homes gives the places that may keep jobs. They are held until ctx ends. The error says which could not be asked; those that
 	// could are given all the same.
 	Homes func(ctx context.Context) ([]Home, error)
+	// Elsewhere gives further places that may keep jobs of the user, those of other configurations. Only the user themself is shown them.
+	// The error says which can't be seen. nil = there are none.
+	Elsewhere func(ctx context.Context) ([]Home, error)
 	// Note is told of the place before a job is started there, so that Homes finds it again after a restart; nil = nobody is. An error
 	// refuses the start.
 	Note   func(environment.Info) error
@@ -62,6 +65,16 @@ func (t *Table) homes(ctx context.Context) ([]Home, error) {
 		return nil, nil
 	}
 	return t.o.Homes(ctx)
+}
+
+// homesFor gives the places where a caller may have jobs.
+func (t *Table) homesFor(ctx context.Context, by Caller) ([]Home, error) {
+	homes, failed := t.homes(ctx)
+	if !by.User || t.o.Elsewhere == nil {
+		return homes, failed
+	}
+	more, err := t.o.Elsewhere(ctx)
+	return append(homes, more...), errors.Join(failed, err)
 }
 
 // Start starts a job in a place. The error matches environment.ErrUnsupported where the place can't have jobs.
@@ -125,7 +138,7 @@ var ErrAmbiguous = errors.New("several processes begin so")
 
 // Find finds a job of the caller. One that isn't theirs is as unknown as one that there isn't.
 func (t *Table) Find(ctx context.Context, by Caller, id string) (Job, error) {
-	homes, failed := t.homes(ctx)
+	homes, failed := t.homesFor(ctx, by)
 	for _, h := range homes {
 		p, err := h.Keep.Attach(ctx, id)
 		if err != nil {
@@ -175,7 +188,7 @@ func (t *Table) Resolve(ctx context.Context, by Caller, prefix string) (string, 
 
 // all lists the jobs that a caller sees, those that run first and the youngest of each kind before the others.
 func (t *Table) all(ctx context.Context, by Caller) ([]environment.JobInfo, error) {
-	homes, failed := t.homes(ctx)
+	homes, failed := t.homesFor(ctx, by)
 	var out []environment.JobInfo
 	for _, h := range homes {
 		list, err := h.Keep.Jobs(ctx)

@@ -54,18 +54,20 @@ func (r *Runtime) jobHomes(ctx context.Context) ([]process.Home, error) {
 	return homes, failed
 }
 
-// mayKeepJobs tells whether the place that tasks share can hold jobs of an earlier process: on this machine they have a directory, and
-// of any other place it was noted when the first was started there.
+// mayKeepJobs tells whether the place that tasks share can hold jobs of an earlier process.
 func (r *Runtime) mayKeepJobs() bool {
 	b, err := r.backend()
-	if err != nil {
-		return false
-	}
+	return err == nil && r.keptAt(b)
+}
+
+// keptAt tells whether places of a backend can hold jobs of an earlier process: on this machine they have a directory, and of any other
+// place it was noted when the first was started there.
+func (r *Runtime) keptAt(b environment.Backend) bool {
 	file := filepath.Join(r.home, "jobs")
 	if b.Namespace != environment.NamespaceHost {
 		file = r.keptMark(b.Name)
 	}
-	_, err = os.Stat(file)
+	_, err := os.Stat(file)
 	return err == nil
 }
 

@@ -79,6 +79,7 @@ type Runtime struct {
 	jobs     *process.Table
 	observer *observe.Observer
 	sudo     session.Sudo
+	distant  distant
 	desk     ask.Desk // for what backends ask of a person
 	memory   tool.Memory
 	sweep    func(string)
@@ -140,7 +141,7 @@ func (r *Runtime) build() {
 	r.place = r.readPlace()
 	r.places = r.environments()
 	r.jobs = process.New(process.Options{
-		Homes: r.jobHomes, Note: r.noteJobs, Bounds: r.settings.jobs.Bounds(), ForgetWithSession: r.settings.jobs.KeepFinished == 0,
+		Homes: r.jobHomes, Elsewhere: r.jobsElsewhere, Note: r.noteJobs, Bounds: r.settings.jobs.Bounds(), ForgetWithSession: r.settings.jobs.KeepFinished == 0,
 		Redact: r.hide, Log: r.log,
 	})
 	r.registry = registry.New(registry.Options{Table: o.Tools, Log: r.log, Services: r.services, Settings: r.settings.tools(), Checked: r.checked})
@@ -344,6 +345,6 @@ func (r *Runtime) Close(ctx context.Context) error {
 	for s := range open {
 		errs = append(errs, s.end(ctx, tool.Shutdown))
 	}
-	errs = append(errs, r.places.Close(ctx), r.door.Close(ctx), r.scripts.Close(), r.registry.Close(ctx), r.hooks.Close(ctx), r.observer.Close(ctx), r.audit.Close(), r.decided.Close())
+	errs = append(errs, r.places.Close(ctx), r.distant.close(ctx), r.door.Close(ctx), r.scripts.Close(), r.registry.Close(ctx), r.hooks.Close(ctx), r.observer.Close(ctx), r.audit.Close(), r.decided.Close())
 	return errors.Join(errs...)
 }

@@ -1,0 +1,83 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/process"
+)
+
+// distant are places of other backends than the configured one, opened to look for the jobs that they keep.
+type distant struct {
+	mu     sync.Mutex
+	closed bool
+	open   map[string]environment.Environment // by backend
+}
+
+func (d *distant) close(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	var errs []error
+	for _, e := range d.open {
+		errs = append(errs, e.Close(ctx))
+	}
+	d.open = nil
+	return errors.Join(errs...)
+}
+
+// find gives the place of a backend.
+func (d *distant) find(ctx context.Context, r *Runtime, b environment.Backend) (environment.Environment, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return nil, errors.New("the runtime is closing")
+	case d.open[b.Name] != nil:
+		return d.open[b.Name], nil
+	}
+	o, err := r.OpenOptions(b)
+	if err == nil && b.Check != nil {
+		err = b.Check(ctx, o.Config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := b.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if d.open == nil {
+		d.open = map[string]environment.Environment{}
+	}
+	d.open[b.Name] = e
+	return e, nil
+}
+
+// jobsElsewhere are the places of other backends that may keep jobs, as far as looking there starts nothing. The error names those that
+// can't be looked into, and how they can be.
+func (r *Runtime) jobsElsewhere(ctx context.Context) ([]process.Home, error) {
+	var homes []process.Home
+	var unseen []error
+	for _, b := range environment.Backends() {
+		if b.Name == r.place.Backend || !r.keptAt(b) {
+			continue
+		}
+		if !b.Finds {
+			unseen = append(unseen, fmt.Errorf("what %s may keep is not shown, since to look there would start it: TERMINAL_ENV=%s hermes process list does", b.Name, b.Name))
+			continue
+		}
+		e, err := r.distant.find(ctx, r, b)
+		if err != nil {
+			unseen = append(unseen, fmt.Errorf("what %s may keep is not shown: %w", b.Name, err))
+			continue
+		}
+		if k, ok := e.(environment.Keeper); ok {
+			homes = append(homes, process.Home{Key: b.Name, Keep: k})
+		}
+	}
+	return homes, errors.Join(unseen...)
+}
