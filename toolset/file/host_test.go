@@ -92,11 +92,14 @@ func hereIn(t testing.TB, dir string) *host {
 		}
 	}
 	env := map[string]string{"HOME": home, "HERMES_HOME": filepath.Join(home, ".hermes"), "PATH": os.Getenv("PATH"), "SHLVL": "1"}
-	m := envs.New(envs.Options{Backend: "local", Cwd: work, Settings: func(_ environment.Backend, _ string, _ envs.Override) (environment.OpenOptions, error) {
-		return environment.OpenOptions{
+	backend, change := backendOf(t)
+	m := envs.New(envs.Options{Backend: backend, Cwd: work, Settings: func(_ environment.Backend, _ string, _ envs.Override) (environment.OpenOptions, error) {
+		o := environment.OpenOptions{
 			Config: &local.Config{HomeMode: "real"}, HermesHome: env["HERMES_HOME"], Getenv: func(n string) string { return env[n] },
 			Environ: os.Environ, KillGrace: 200 * time.Millisecond,
-		}, nil
+		}
+		change(&o)
+		return o, nil
 	}})
 	t.Cleanup(func() {
 		if err := m.Close(context.Background()); err != nil {
