@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
+	"github.com/hermes-runtime/hermes/internal/engine/plain"
 )
 
 func init() {
@@ -78,6 +80,15 @@ func probe(ctx context.Context, config any) []string {
 		lines = append(lines, "image "+c.Image+" is not there and will be fetched at the first use")
 	} else {
 		lines = append(lines, "image "+c.Image+" is there")
+	}
+	self, _ := os.Executable() // without it the configured binary is looked at only
+	switch bin, err := findBinary(ctx, d, c, slices.DeleteFunc([]string{self}, func(s string) bool { return s == "" })); {
+	case err != nil:
+		lines = append(lines, err.Error())
+	case bin.path == "":
+		lines = append(lines, plain.Note(bin.why))
+	default:
+		lines = append(lines, "hermes runs in containers: "+bin.path)
 	}
 	p, err := newPlan(hereAndNow(c))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
+	"github.com/hermes-runtime/hermes/internal/engine/plain"
 )
 
 func init() {
@@ -92,7 +93,7 @@ func probe(ctx context.Context, config any) []string {
 	lines := []string{fmt.Sprintf("%s@%s port %d answers (%s), the host is known", t.user, t.host, t.port, conn.ServerVersion())}
 	prog, err := p.finder.find(here())
 	if err != nil {
-		return append(lines, err.Error())
+		return append(lines, plain.Note(err.Error()))
 	}
 	switch _, code, err := conn.do(ctx, forShell("h="+prog.hash+`; test -x "$HOME/.cache/hermes/resident-$h" || exit 90`), nil); {
 	case code == codeMissing:

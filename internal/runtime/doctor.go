@@ -77,6 +77,9 @@ func (r *Runtime) checkPython(ctx context.Context) []Finding {
 	if !ok {
 		return nil
 	}
+	if r.ScriptsRunElsewhere() {
+		return []Finding{{stateOK, "python", "scripts run with the Python of " + r.place.Backend + ", which is looked for there at each run: that of an active virtual environment, else python3 of the PATH"}}
+	}
 	found, err := r.scripts.Resolver().Project(ctx, c.Python, r.environ, r.tell)
 	if err != nil {
 		return []Finding{{stateWarn, "python", err.Error()}}

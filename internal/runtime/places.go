@@ -125,6 +125,19 @@ func (a availability) TerminalUnavailable(ctx context.Context) error {
 	return a.runtime.unavailable(ctx, a.runtime.places.Backend(a.task))
 }
 
+// ScriptsRunElsewhere reports whether what runs in the task's environment runs on another machine.
+func (a availability) ScriptsRunElsewhere() bool {
+	return a.runtime.elsewhere(a.runtime.places.Backend(a.task))
+}
+
+// ScriptsRunElsewhere reports that of tasks that work where it is configured.
+func (r *Runtime) ScriptsRunElsewhere() bool { return r.elsewhere(r.place.Backend) }
+
+func (r *Runtime) elsewhere(backend string) bool {
+	b, err := envs.Lookup(backend)
+	return err == nil && b.Namespace == env.NamespaceOwn
+}
+
 func (r *Runtime) unavailable(ctx context.Context, backend string) error {
 	b, err := envs.Lookup(backend)
 	if err != nil {

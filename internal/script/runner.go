@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/script/python"
+	"github.com/hermes-runtime/hermes/tool"
 )
 
 // Options says what a Runner works with. The zero value keeps Hermes's own interpreter under the system's temp directory.
@@ -74,12 +75,12 @@ var platforms = map[string]bool{"linux": true, "darwin": true}
 // ErrPlatform says why scripts don't run on this system.
 var ErrPlatform = errors.New("scripts need Unix domain sockets and process groups, which Hermes uses on Linux and macOS only; call the tools one by one instead")
 
-// Check says whether scripts can run here. It starts no interpreter and extracts none.
-func (r *Runner) Check(ctx context.Context) error {
+// Check says whether scripts can run. It starts no interpreter and extracts none, and asks no place elsewhere for one.
+func (r *Runner) Check(ctx context.Context, s tool.Services) error {
 	if !platforms[r.o.GOOS] {
 		return ErrPlatform
 	}
-	if r.o.Resolver.HasOwn() {
+	if w, ok := tool.Lookup[Where](s); ok && w.ScriptsRunElsewhere() || r.o.Resolver.HasOwn() {
 		return nil
 	}
 	if _, err := r.o.Resolver.Own(ctx, nil); err != nil {

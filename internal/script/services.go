@@ -35,6 +35,11 @@ type Redaction interface {
 	KnownOnly() bool
 }
 
+// Where is a service of the session: whether its scripts run on another machine, with that machine's Python.
+type Where interface {
+	ScriptsRunElsewhere() bool
+}
+
 // Tracer is a service of the runtime: the traceparent header of the span in ctx, "" without one.
 type Tracer interface {
 	Traceparent(ctx context.Context) string

@@ -3,6 +3,7 @@ package code
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -146,6 +147,25 @@ func TestShape_HasTheFourMembers(t *testing.T) { // XC-4
 		if m["status"] != want || m["output"] != "" || m["tool_calls_made"] != 0 || m["duration_seconds"] == nil {
 			t.Errorf("%s: %v", s, m)
 		}
+	}
+}
+
+// away is a session whose scripts run on another machine.
+type away struct{ *scripttest.Host }
+
+func (away) ScriptsRunElsewhere() bool { return true }
+
+func TestCheck_APlaceElsewhereNeedsNoInterpreterHere(t *testing.T) { // XI-1, XF-2
+	r := script.New(script.Options{Home: t.TempDir(), Resolver: python.New(python.Options{Path: t.TempDir()})})
+	h := scripttest.New(t.TempDir(), t.TempDir())
+	check := newExecuteCode().Spec().Check
+	h.Services = []any{r}
+	if err := check.Run(context.Background(), h); !errors.Is(err, python.ErrNone) {
+		t.Errorf("without any interpreter: %v", err)
+	}
+	h.Services = []any{r, away{}}
+	if err := check.Run(context.Background(), h); err != nil {
+		t.Errorf("elsewhere: %v", err)
 	}
 }
 

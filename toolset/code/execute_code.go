@@ -49,7 +49,7 @@ func check(ctx context.Context, s tool.Services) error {
 	if err != nil {
 		return err
 	}
-	return r.Check(ctx)
+	return r.Check(ctx, s)
 }
 
 func runner(s tool.Services) (*script.Runner, error) {

@@ -90,12 +90,14 @@ func Open(ctx context.Context, exec Exec, o Options) (*Place, error) {
 	p.info.Shell, p.info.Home, p.info.Temp = parts[0], environment.Path(parts[1]), environment.Path(parts[2])
 	p.info.Lacking = p.lacking(o)
 	if o.Why != "" {
-		p.info.Notes = append(slices.Clone(p.info.Notes), "commands run through a plain shell: "+o.Why)
-	}
-	if p.python != "" {
-		p.info.Notes = append(slices.Clone(p.info.Notes), "the tool calls of scripts go over a bridge in Python ("+p.python+")")
+		p.info.Notes = append(slices.Clone(p.info.Notes), Note(o.Why))
 	}
 	return p, nil
+}
+
+// Note says for people how a place works where the engine can't stand.
+func Note(why string) string {
+	return "commands run through a plain shell, and the tool calls of scripts go over a bridge in Python, if python3 is there: " + why
 }
 
 func (p *Place) lacking(o Options) map[string]string {
