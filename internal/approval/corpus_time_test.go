@@ -3,6 +3,7 @@ package approval_test
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -151,4 +152,30 @@ func BenchmarkCorpus_Lines(b *testing.B) {
 	b.ReportMetric(float64(times[len(times)/2])/1e3, "µs-p50")
 	b.ReportMetric(float64(times[len(times)*99/100])/1e3, "µs-p99")
 	b.ReportMetric(float64(times[len(times)-1])/1e3, "µs-max")
+}
+
+// A6, A91: a text that takes more work than its length allows is asked about, wherever the work is: in the grammar, in walking, folding,
+// filters, programs, SQL, or in judging. What was read before counts: a floor act stays one.
+func TestTime_WhatIsTooMuchIsAsked(t *testing.T) {
+	text := strings.Repeat("ab", 500)
+	for name, command := range map[string]string{
+		"a chain in a function": "f(){ a" + strings.Repeat("|a", 30_000) + "; }",
+		"brace lists":           strings.Repeat("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b} ", 200),
+		"patterns of programs":  numbered("", "", "*q%*e*i*s*t;", "").make(8 << 10),
+		"copies of variables":   numbered("", "", "(a%=b);a%=b;", "").make(16 << 10),
+		"arrays":                strings.Repeat("a+=(b);", 2000),
+		"trimming":              "a=" + text + ";" + strings.Repeat("${a#*c*d*e};", 100),
+		"regular expressions":   "a=" + text + ";" + strings.Repeat("[[ $a =~ (a{100}){9}b ]];", 50),
+		"filters":               "echo " + text + text + strings.Repeat("|sed -E 's/(a*)*b/c/g'", 300),
+		"programs":              strings.Repeat("node -e 'a;';", 1900),
+		"calls":                 "f(){ a;a;a;a;a;a;a;a;};g(){ f;f;f;f;f;f;f;f;};h(){ g;g;g;g;g;g;g;g;};h;h;h;h;h",
+		"SQL, in judging":       "a='" + strings.Repeat("+", 20_000) + "';" + strings.Repeat(`psql -c "$a";`, 8),
+	} {
+		if got := approval.Analyze(command, analysis.Input{Dir: "/data/app", Home: "/home/ann"}); !slices.Contains(ids(got), "analysis.limit") {
+			t.Errorf("%s: %v, want analysis.limit among them", name, ids(got))
+		}
+		if got := approval.Analyze("rm -rf /;"+command, analysis.Input{Dir: "/data/app", Home: "/home/ann"}); !got.Floor() {
+			t.Errorf("%s: behind a floor act, which is no longer one: %v", name, ids(got))
+		}
+	}
 }

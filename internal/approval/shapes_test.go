@@ -116,6 +116,13 @@ func growing() []shape {
 	}
 	k := strings.Repeat("ab", 500)
 	return append(list,
+		shape{"SQL again and again", func(n int) string {
+			return "a='" + strings.Repeat("+ ", n/4) + "';" + strings.Repeat(`psql -c "$a";`, n/26)
+		}},
+		shape{"a program again and again", func(n int) string {
+			return "a='" + strings.Repeat("a;", n/4) + "';" + strings.Repeat(`node -e "$a";`, n/26)
+		}},
+		repeatedWith("short programs", "", "python -c 'a';"), repeatedWith("short queries", "", "psql -c 'a';"),
 		repeatedWith("a value trimmed", "a="+k+";", "${a#*c*d*e};"), repeatedWith("a value replaced", "a="+k+k+";", "b=${a//a/bb};"), repeatedWith("a value matched", "a="+k+";", "[[ $a =~ (a*)*b*c ]];"),
 		repeatedWith("a text turned around", "echo "+k+k+k, "|rev"), repeatedWith("a text translated", "echo "+k+k+k, "|tr a-z b-za"), repeatedWith("a text edited", "echo "+k+k+k, "|sed s/a/b/g"),
 		between("a text edited by a long script", "echo "+k+k+k+"|sed '", "s/a/b/g;", "'"), between("a text edited by a long script of patterns", "echo "+k+k+k+"|sed -E '", "s/(a*)*b/c/g;", "'"),

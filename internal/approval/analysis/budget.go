@@ -18,14 +18,17 @@ const (
 	largeText  = 64 << 10
 )
 
-// What work costs, in steps. Bytes are so many to a step, in quarters where they are dear.
+// What work costs in steps, and how many bytes are worked on in one.
 const (
-	stepsNode    = 5  // a node of the syntax
-	stepsCommand = 30 // recording and following one command, besides its words
-	stepsText    = 20 // setting out to read one more text
-	bytesParsed  = 2  // by the grammar of the shell
-	bytesFolded  = 8  // put together
-	bytesCopied  = 64 // taken along
+	stepsNode    = 5   // a node of the syntax
+	stepsCommand = 30  // recording and following one command, besides its words
+	stepsText    = 20  // setting out to read one more text
+	stepsScan    = 50  // setting out to read a program
+	stepsFile    = 200 // opening a file of the session
+	bytesParsed  = 2   // by the grammar of the shell
+	bytesFolded  = 8   // put together
+	bytesScanned = 2   // of a program
+	bytesCopied  = 64  // taken along
 )
 
 func budget(steps int, text string) Budget {

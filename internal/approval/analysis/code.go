@@ -19,6 +19,9 @@ func (r *reader) inline(st *state, text Word, c *Command, at place) output {
 			r.out.Notes = append(r.out.Notes, Note{NoteCode, text.Span, "the program that " + c.Program + " is given is only known when it runs", c.index})
 			continue
 		}
+		if !r.spend(stepsScan + len(v)/bytesScanned) {
+			return output{}
+		}
 		for _, a := range payload.Scan(lang, v, r.around(st, at)) {
 			if a.Kind == payload.Print {
 				printed = r.then(printed, output{a.Args[0][0], Known(a.Args[0][0])})

@@ -71,9 +71,12 @@ func (r *reader) fileAt(p string) (f file, ok bool) {
 		return f, false
 	}
 	p = r.out.resolve(p, len(r.out.Commands))
+	r.spend(stepsText)
 	switch f.origin = r.in.Files.Origin(p); f.origin {
 	case FileWritten:
-		f.text, f.known = r.in.Files.Text(p)
+		if r.spend(stepsFile) {
+			f.text, f.known = r.in.Files.Text(p)
+		}
 	case FileDownloaded:
 	default:
 		return f, false

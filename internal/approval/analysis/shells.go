@@ -129,7 +129,11 @@ func (r *reader) payload(st *state, w Word, c *Command, at place) output {
 		r.masked = true
 	}
 	defer func() { r.masked = masked }()
+	if !r.spend(stepsText + len(text)/bytesParsed) {
+		return output{}
+	}
 	script, err := Parse(maskMarks.Replace(text))
+	r.spend(max(0, script.parsed-len(text)) / bytesParsed)
 	if err != nil {
 		kind := NoteUnparsed
 		if isTooLarge(err) {

@@ -114,6 +114,7 @@ func (r *reader) walk() {
 	st := r.begin()
 	r.list(st, r.script.stmts, place{last: true})
 	r.uncalled(st)
+	r.spend(0) // what was taken without a look at what is left
 }
 
 // begin is what a shell knows where the text begins.

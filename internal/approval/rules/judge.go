@@ -17,9 +17,10 @@ func Check(r *analysis.Reading) (found []Finding) {
 				Reason: fmt.Sprintf("the judgement of the command failed: %v", v)})
 		}
 	}()
-	j := &judgement{reading: r, known: &known{}, work: r.Budget()}
+	j := &judgement{reading: r, known: &known{work: r.Budget()}}
 	for i := range r.Commands {
 		if !j.command(i) {
+			j.exceeds(i)
 			break
 		}
 	}
@@ -35,18 +36,24 @@ type judgement struct {
 	seen    map[string]bool // acts that were found
 	piped   map[int]bool    // commands that run what came from the network
 	known   *known
-	work    analysis.Budget
 }
 
-// What judging costs, in steps of the reading's budget: a command, a row, a finding, and so many words to a step.
+// What judging costs, in steps of the reading's budget: a command, a row, a finding, and so many words or bytes of SQL to a step.
 const (
 	stepsCommand = 10
 	stepsRow     = 4
 	stepsFinding = 20
 	wordsPerStep = 8
+	bytesOfSQL   = 2
 )
 
-// command holds the i-th command against the rows that look at it. It tells whether there is work left for more.
+// exceeds notes that the i-th command and those behind it are too much to judge.
+func (j *judgement) exceeds(i int) {
+	c := &j.reading.Commands[i]
+	j.found = append(j.found, Finding{Row: table().byNote[analysis.NoteLimit], Span: c.Span, Text: c.Span.Slice(j.reading.Text), Reason: analysis.TooMuch, Command: i})
+}
+
+// command holds the i-th command against the rows that look at it. It tells whether the budget had room for all that.
 func (j *judgement) command(i int) bool {
 	t, c := table(), &j.reading.Commands[i]
 	rows := t.byProgram[c.Program]
@@ -57,8 +64,8 @@ func (j *judgement) command(i int) bool {
 	if rows == nil && len(c.Redirects) == 0 && c.Code.Empty() && c.Runs == nil && !script {
 		return true
 	}
-	if !j.work.Spend(stepsCommand + (len(rows)+1)*(stepsRow+len(c.Words)/wordsPerStep)) {
-		j.found = append(j.found, Finding{Row: t.byNote[analysis.NoteLimit], Span: c.Span, Text: c.Span.Slice(j.reading.Text), Reason: analysis.TooMuch, Command: i})
+	work := &j.known.work
+	if !work.Spend(stepsCommand + (len(rows)+1)*(stepsRow+len(c.Words)/wordsPerStep)) {
 		return false
 	}
 	act := &Act{Command: c, Reading: j.reading, Index: i, known: j.known}
@@ -84,7 +91,7 @@ func (j *judgement) command(i int) bool {
 	if script {
 		j.row(serviceRow(), act)
 	}
-	return true
+	return work.Spend(0)
 }
 
 func (j *judgement) row(row *Row, act *Act) {
@@ -92,7 +99,7 @@ func (j *judgement) row(row *Row, act *Act) {
 		return
 	}
 	for _, h := range row.Match(act) {
-		j.work.Spend(stepsFinding)
+		j.known.work.Spend(stepsFinding)
 		f := Finding{Row: row, Span: act.Span, Text: act.Line(), Reason: h.Reason, Targets: h.Targets, Floor: h.Floor, Command: act.Index}
 		key := f.act()
 		if j.seen[key] {

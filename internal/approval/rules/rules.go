@@ -77,6 +77,7 @@ func (m *memo[T]) get(find func() T) T {
 type known struct {
 	private map[int]bool       // by index: the command reads what is private
 	lines   map[lineKey]string // what commands look like
+	work    analysis.Budget    // what is left for judging
 }
 
 // Hit is one match of a row.

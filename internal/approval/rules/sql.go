@@ -57,6 +57,9 @@ func (a *Act) statements() []payload.SQLFinding {
 	var found []payload.SQLFinding
 	for _, c := range clientsOf(a) {
 		for _, text := range sqlTexts(a, c) {
+			if a.known != nil && !a.known.work.Spend(len(text)/bytesOfSQL) {
+				return found // which is asked about
+			}
 			found = append(found, payload.SQL(text, c.dialect)...)
 		}
 	}
