@@ -41,6 +41,11 @@ type Place struct {
 	bash   bool
 	python string            // carries connections to sockets; "" = it isn't there
 	base   map[string]string // the place's own variables
+	mark   string            // begins the marks of all its commands
+
+	guard guard
+	life  context.Context // of the guard
+	end   context.CancelFunc
 
 	mu     sync.Mutex
 	closed bool
@@ -54,6 +59,9 @@ var (
 	_ environment.Environer   = (*Place)(nil)
 	_ environment.Forwarder   = (*Place)(nil)
 )
+
+// byeTime bounds the goodbye to the guard.
+const byeTime = 3 * time.Second
 
 var errClosed = errors.New("the environment is closing")
 
@@ -82,11 +90,12 @@ func Open(ctx context.Context, exec Exec, o Options) (*Place, error) {
 	if err != nil {
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "look around there", Err: err}
 	}
-	p := &Place{exec: exec, o: o, info: o.Info, bash: strings.HasSuffix(parts[0], "bash"), python: parts[3]}
+	p := &Place{exec: exec, o: o, info: o.Info, bash: strings.HasSuffix(parts[0], "bash"), python: parts[3], mark: newMark()}
 	if p.base, err = engine.Exports(parts[4]); err != nil {
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "read the variables there", Err: err}
 	}
 	p.ended, p.stop = context.WithCancelCause(context.Background())
+	p.life, p.end = context.WithCancel(context.Background())
 	p.info.Shell, p.info.Home, p.info.Temp = parts[0], environment.Path(parts[1]), environment.Path(parts[2])
 	p.info.Lacking = p.lacking(o)
 	if o.Why != "" {
@@ -158,12 +167,16 @@ func (p *Place) Close(ctx context.Context) error {
 	p.stop(errClosed)
 	done := make(chan struct{})
 	go func() { p.calls.Wait(); close(done) }() // each call has its bounds
+	defer p.end()
 	select {
 	case <-done:
-		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("end the commands that run: %w", context.Cause(ctx))
+		return fmt.Errorf("end the commands that run: %w", context.Cause(ctx)) // which is left to the guard
 	}
+	bye, cancel := context.WithTimeout(ctx, byeTime)
+	defer cancel()
+	p.guard.leave(bye)
+	return nil
 }
 
 // newMark is a word that nothing else prints. Its first letter is none that printf takes for a digit.

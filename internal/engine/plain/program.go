@@ -33,11 +33,12 @@ func (r *call) input() (boot string, stdin io.Reader) {
 	} else {
 		stdin = strings.NewReader(text)
 	}
-	clean := ""
+	group := "HERMES_GROUP=" + r.mark
+	clean := group + ";export HERMES_GROUP;exec " // from the start, where those who look for members see it
 	if r.c.Environ != nil {
-		clean = "env -i "
+		clean = "exec env -i " + group + " "
 	}
-	return "exec " + clean + engine.Word(r.p.info.Shell, false) + " -c " + engine.Word(boot, false), stdin
+	return clean + engine.Word(r.p.info.Shell, false) + " -c " + engine.Word(boot, false), stdin
 }
 
 func (r *call) word(s string) string { return engine.Word(s, r.p.bash) }

@@ -56,7 +56,8 @@ func (p *Place) Run(ctx context.Context, c environment.Command) (environment.Res
 		return environment.Result{}, err
 	}
 	defer end()
-	r := &call{p: p, c: c, mark: newMark(), began: time.Now(), done: make(chan struct{})}
+	p.guard.begin(p)
+	r := &call{p: p, c: c, mark: p.mark + newMark(), began: time.Now(), done: make(chan struct{})}
 	if c.State != nil {
 		r.before = c.State.Snapshot()
 	}
@@ -354,19 +355,15 @@ F="$F $p"
 case $K in '') printf '%s ' "$p"; { tr '\0' ' ' </proc/$p/cmdline; } 2>/dev/null; echo;;
 TERM) kill -TERM "$p"; kill -CONT "$p"; echo "$p";; *) kill -KILL "$p";; esac 2>/dev/null
 done; }
-look
-[ "$K" = KILL ] || exit 0
-i=0; while [ -n "$F" ] && [ $i -lt 50 ]; do i=$((i+1)); look; done
-for p in $F; do echo "$p"; done`
+again() { i=0; while [ -n "$F" ] && [ $i -lt 50 ]; do i=$((i+1)); look; done; }
+`
 
 // members finds the members there and sends them a signal, if one is named.
 func (r *call) members(ctx context.Context, signal string) ([]environment.ProcessRef, error) {
 	var out strings.Builder
-	script := fmt.Sprintf("S=%s M=%s K=%s\n%s", r.ctl.session(), r.mark, signal, lookForMembers)
-	if r.p.bash { // which reads files faster than others, byte by byte as they do
-		script = "exec " + engine.Word(r.p.info.Shell, false) + " -c " + engine.Word(script, false)
-	}
-	if _, err := r.p.exec(ctx, script, nil, &out, io.Discard); err != nil {
+	script := fmt.Sprintf("S=%s M=%s K=%s\n%s", r.ctl.session(), r.mark, signal, lookForMembers) +
+		`look; [ "$K" = KILL ] || exit 0; again; for p in $F; do echo "$p"; done`
+	if _, err := r.p.exec(ctx, r.p.inShell(script), nil, &out, io.Discard); err != nil {
 		return nil, err
 	}
 	var refs []environment.ProcessRef
@@ -377,6 +374,14 @@ func (r *call) members(ctx context.Context, signal string) ([]environment.Proces
 		}
 	}
 	return refs, nil
+}
+
+// inShell has the place's own shell run a script: bash reads files faster than others, byte by byte as they do.
+func (p *Place) inShell(script string) string {
+	if !p.bash {
+		return script
+	}
+	return "exec " + engine.Word(p.info.Shell, false) + " -c " + engine.Word(script, false)
 }
 
 // tap hands an output on until it is closed, and knows when something came last.
