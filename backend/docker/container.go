@@ -224,7 +224,7 @@ func (m *maker) start(ctx context.Context, n string, image client.ImageInspectRe
 	if m.resident.path != "" && !copyIn {
 		host.Mounts = append(slices.Clone(host.Mounts), mount.Mount{Type: mount.TypeBind, Source: m.resident.path, Target: carried, ReadOnly: true})
 	}
-	m.bound(ctx, &host)
+	m.bound(&host, image)
 	id, err := m.make(ctx, n, &config, &host)
 	if err == nil {
 		err = ctx.Err()
@@ -273,20 +273,16 @@ func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 
 const noDisk = "container_disk is not kept: the storage of this container engine can't bound a container"
 
+// bounding are the storages that can keep a bound of the disk; overlay2 says at the making whether the file system below it does.
+var bounding = []string{"btrfs", "zfs", "devicemapper", "windowsfilter", "overlay2"}
+
 // bound drops the bound of the disk where the storage is known not to keep one.
-func (m *maker) bound(ctx context.Context, host *container.HostConfig) {
-	if len(host.StorageOpt) == 0 {
+func (m *maker) bound(host *container.HostConfig, image client.ImageInspectResult) {
+	if len(host.StorageOpt) == 0 || image.GraphDriver != nil && slices.Contains(bounding, image.GraphDriver.Name) {
 		return
 	}
-	i, err := m.d.Info(ctx, client.InfoOptions{})
-	keeps := err == nil && slices.Contains([]string{"btrfs", "zfs", "devicemapper", "windowsfilter"}, i.Info.Driver)
-	if err == nil && i.Info.Driver == "overlay2" {
-		keeps = slices.ContainsFunc(i.Info.DriverStatus, func(s [2]string) bool { return s[0] == "Backing Filesystem" && s[1] == "xfs" })
-	}
-	if !keeps {
-		host.StorageOpt = nil
-		m.p.notes = append(m.p.notes, noDisk)
-	}
+	host.StorageOpt = nil
+	m.p.notes = append(m.p.notes, noDisk)
 }
 
 // ownInit leaves images alone that bring an init of their own: it has to be the first process, and starts from /run.

@@ -143,7 +143,7 @@ func (p *place) open(ctx context.Context) (environment.Environment, error) {
 	if runtime.GOOS == "windows" && p.config.AsHostUser {
 		return nil, badConfig("docker_run_as_host_user", fmt.Errorf("users of Windows have no number that a container could run under"))
 	}
-	bin, err := findBinary(ctx, p.d, p.config, p.o.GuardArgv)
+	bin, err := p.findBinary(ctx, pl.config.Image)
 	if err != nil {
 		return nil, err
 	}

@@ -19,30 +19,44 @@ type program struct {
 	why  string // there is none
 }
 
-// findBinary looks for a hermes that runs in containers of the daemon: the one that is configured, one that was built for it beside
+// findBinary looks for a hermes that runs in containers of an image: the one that is configured, one that was built for it beside
 // this program, this program itself. In the program of somebody else who uses hermes as a library there is no itself.
-func findBinary(ctx context.Context, d *daemon, c *Config, guard []string) (program, error) {
+func (p *place) findBinary(ctx context.Context, image string) (program, error) {
+	c, guard := p.config, p.o.GuardArgv
 	if c.Resident == residentOff {
 		return program{why: "terminal.resident is off"}, nil
 	}
 	if c.ResidentPath != "" {
 		return identify(c.ResidentPath)
 	}
-	v, err := d.ServerVersion(ctx, client.ServerVersionOptions{})
+	system, arch, err := p.d.machine(ctx, image)
 	if err != nil {
-		return program{}, fmt.Errorf("ask the container engine what machine it runs on: %w", err)
+		return program{}, err
 	}
 	if len(guard) == 0 {
-		return program{why: "hermes is part of another program here; set terminal.resident_path to a hermes binary for " + v.Os + "/" + v.Arch}, nil
+		return program{why: "hermes is part of another program here; set terminal.resident_path to a hermes binary for " + system + "/" + arch}, nil
 	}
-	beside := filepath.Join(filepath.Dir(guard[0]), "hermes-resident-"+v.Os+"-"+v.Arch)
+	beside := filepath.Join(filepath.Dir(guard[0]), "hermes-resident-"+system+"-"+arch)
 	if _, err := os.Stat(beside); err == nil {
 		return identify(beside)
 	}
-	if v.Os == runtime.GOOS && v.Arch == runtime.GOARCH {
+	if system == runtime.GOOS && arch == runtime.GOARCH {
 		return identify(guard[0])
 	}
-	return program{why: fmt.Sprintf("this hermes is for %s/%s and containers run on %s/%s: put a build for those beside it as %s", runtime.GOOS, runtime.GOARCH, v.Os, v.Arch, filepath.Base(beside))}, nil
+	return program{why: fmt.Sprintf("this hermes is for %s/%s and containers run on %s/%s: put a build for those beside it as %s", runtime.GOOS, runtime.GOARCH, system, arch, filepath.Base(beside))}, nil
+}
+
+// machine is what programs in containers of an image are made for. The engine's own is asked for where the image isn't there yet, which
+// takes ten times as long.
+func (d *daemon) machine(ctx context.Context, image string) (system, arch string, err error) {
+	if i, err := d.ImageInspect(ctx, image); err == nil && i.Os != "" && i.Architecture != "" {
+		return i.Os, i.Architecture, nil
+	}
+	v, err := d.ServerVersion(ctx, client.ServerVersionOptions{})
+	if err != nil {
+		return "", "", fmt.Errorf("ask the container engine what machine it runs on: %w", err)
+	}
+	return v.Os, v.Arch, nil
 }
 
 // identify tells one build from another without reading it whole.
