@@ -82,7 +82,8 @@ func probe(ctx context.Context, config any) []string {
 		lines = append(lines, "image "+c.Image+" is there")
 	}
 	self, _ := os.Executable() // without it the configured binary is looked at only
-	switch bin, err := findBinary(ctx, d, c, slices.DeleteFunc([]string{self}, func(s string) bool { return s == "" })); {
+	pl := &place{d: d, config: c, o: environment.OpenOptions{GuardArgv: slices.DeleteFunc([]string{self}, func(s string) bool { return s == "" })}}
+	switch bin, err := pl.findBinary(ctx, c.Image); {
 	case err != nil:
 		lines = append(lines, err.Error())
 	case bin.path == "":
