@@ -222,12 +222,15 @@ func (r *reader) compiled(st *state, c *Command) {
 	default:
 		return
 	}
-	args := c.Args(Grammar{Short: "oIDLl", Long: []string{"out"}})
+	args := c.Args(Grammar{Short: "oIDLlx", Long: []string{"out"}})
 	out := slices.Concat(args.Values["o"], args.Values["out"])
 	for _, w := range args.Operands {
 		ext := path.Ext(w.Text)
 		lang := compilers[ext]
 		f, ok := r.files[Join(st.dirs[0], w.Text)]
+		if w.Is("-") { // the source is standard input
+			lang, f, ok = "c", file{origin: FileWritten, text: c.Stdin.Text, known: c.Stdin.Known}, c.Stdin.Text != ""
+		}
 		if lang == "" || !ok || !f.known {
 			continue
 		}

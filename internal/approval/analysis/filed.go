@@ -63,7 +63,7 @@ func (r *reader) readsDownload(c *Command) bool {
 
 // leaves notes the files that programs make by their operands and options.
 func (r *reader) leaves(st *state, c *Command) {
-	if len(r.files) > 0 {
+	if len(r.files) > 0 || c.Stdin.Text != "" {
 		r.compiled(st, c)
 	}
 	switch c.Program {

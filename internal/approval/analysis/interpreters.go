@@ -1,11 +1,9 @@
 package analysis
 
 import (
-	"encoding/base64"
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf16"
 )
 
 // interpreter describes how a program finds the text that it runs.
@@ -97,6 +95,9 @@ loop:
 			word.Text = strings.TrimPrefix(text, "-")
 			p.words, p.kind, words = append(p.words, word), fromOption, words[1:]
 			continue
+		case lang.options && text != "" && text[0] != '-' && slices.ContainsFunc(words, lang.hasCode): // a word of an option that isn't listed
+			words = words[1:]
+			continue
 		case len(text) < 2 || text[0] != '-' && !(lang.shell && text[0] == '+') && !(text[0] == '/' && lang.rest):
 			break loop
 		}
@@ -142,6 +143,11 @@ loop:
 		p.operand(words, lang, leftover{verb, option, stdin})
 	}
 	return p
+}
+
+// hasCode tells whether a word is an option whose value is program text.
+func (lang interpreter) hasCode(w Word) bool {
+	return len(w.Text) > 1 && w.Text[0] == '-' && lang.flag(w.Text).code
 }
 
 // leftover is what an interpreter's options leave open: a verb that wasn't given, a -c whose text comes later, a wish for standard input.
@@ -226,39 +232,6 @@ func (lang interpreter) flag(text string) (f langFlag) {
 		}
 	}
 	return f
-}
-
-// powerFlag reads an option of PowerShell: any case, any beginning of its name, / for -.
-func powerFlag(text string, lang interpreter) (f langFlag) {
-	name := strings.ToLower(strings.TrimLeft(text, "-/"))
-	switch {
-	case strings.HasPrefix("command", name):
-		f.code, f.wants = true, true
-	case strings.HasPrefix("encodedcommand", name), name == "ec":
-		f.encoded, f.wants = true, true
-	case strings.HasPrefix("file", name):
-		f.file, f.wants = true, true
-	default:
-		for long := range strings.FieldsSeq(lang.valued) {
-			f.wants = f.wants || (len(name) > 1 || name == "w") && strings.HasPrefix(long, name) && long != "workingdirectory" || long == name
-		}
-	}
-	return f
-}
-
-// decoded reads UTF-16 in base64, as PowerShell's -EncodedCommand does.
-func decoded(w Word) Word {
-	raw, err := base64.StdEncoding.DecodeString(w.Text)
-	if err != nil || len(raw)%2 != 0 || len(raw) > maxDecoded {
-		w.Text, w.Alts = markUnknown, nil
-		return w
-	}
-	units := make([]uint16, len(raw)/2)
-	for i := range units {
-		units[i] = uint16(raw[2*i]) | uint16(raw[2*i+1])<<8
-	}
-	w.Text, w.Alts = strings.ReplaceAll(string(utf16.Decode(units)), "\x00", ""), nil
-	return w
 }
 
 // interpreter reads the program text of a shell, gives that of another language to its scanner, and notes where it comes from.

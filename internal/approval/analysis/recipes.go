@@ -41,6 +41,16 @@ func (b *recipeBook) wanted(goals []string) []recipe {
 		goals = b.recipes[i].names[:1]
 	}
 	var out []recipe
+	byName, patterns := map[string][]int{}, []int{}
+	for i, r := range b.recipes {
+		for _, n := range r.names {
+			if strings.ContainsAny(n, "%$") {
+				patterns = append(patterns, i)
+			} else {
+				byName[n] = append(byName[n], i)
+			}
+		}
+	}
 	seen := map[string]bool{}
 	var visit func(string)
 	visit = func(goal string) {
@@ -48,14 +58,17 @@ func (b *recipeBook) wanted(goals []string) []recipe {
 			return
 		}
 		seen[goal] = true
-		for _, r := range b.recipes {
-			if !slices.ContainsFunc(r.names, func(n string) bool { return n == goal || patternTarget(n, goal) }) {
-				continue
+		fitting := slices.Clone(byName[goal])
+		for _, i := range patterns[:min(len(patterns), maxTargets)] {
+			if slices.ContainsFunc(b.recipes[i].names, func(n string) bool { return patternTarget(n, goal) }) {
+				fitting = append(fitting, i)
 			}
-			for _, n := range r.needs {
+		}
+		for _, i := range fitting {
+			for _, n := range b.recipes[i].needs {
 				visit(n)
 			}
-			out = append(out, r)
+			out = append(out, b.recipes[i])
 		}
 	}
 	for _, g := range goals {

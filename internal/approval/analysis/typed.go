@@ -265,14 +265,12 @@ func salt(r *reader, st *state, c *Command, at place) {
 	if i >= 0 && i+1 < len(words) {
 		r.text(sub, words[i+1], c, at)
 	}
-	for i, w := range words {
-		if argv := saltModules[w.Text]; argv != "" {
-			args := texts(words[i+1:])
-			for k, a := range args {
-				args[k] = strings.TrimPrefix(a, "name=")
-			}
-			r.argvValue(sub, append(strings.Fields(argv), args...), c.Span, c, at)
+	if i := slices.IndexFunc(words, func(w Word) bool { return saltModules[w.Text] != "" }); i >= 0 {
+		args := texts(words[i+1:])
+		for k, a := range args {
+			args[k] = strings.TrimPrefix(a, "name=")
 		}
+		r.argvValue(sub, append(strings.Fields(saltModules[words[i].Text]), args...), c.Span, c, at)
 	}
 	if c.Program == "salt-ssh" {
 		for _, w := range c.Args(Grammar{Short: "r", Long: []string{"raw"}}).Values["r"] {

@@ -75,7 +75,7 @@ func FuzzSmall(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, lang := range []payload.Lang{payload.Lua, payload.AppleScript, payload.R, payload.Julia} {
+		for _, lang := range []payload.Lang{payload.Lua, payload.AppleScript, payload.R, payload.Julia, payload.Generic} {
 			inTime(t, text, func() { payload.Scan(lang, text, payload.Input{}) })
 		}
 	})

@@ -67,7 +67,7 @@ func (l *lexer) joins() bool {
 
 // Limits of one call.
 const (
-	maxGeneric = 128 // tokens that are looked through for arguments
+	maxGeneric = 64  // tokens that are looked through for arguments
 	maxStrings = 16  // arguments
 	maxCalls   = 256 // acts
 )
@@ -117,17 +117,18 @@ func (g *generic) bang(i int) {
 // name reads a call, a binding of a literal to a name, and what Chef and Puppet call deleting.
 func (g *generic) name(i int) {
 	t := &g.toks[i]
-	if g.bound(i) {
+	word := foldedName(t.text)
+	if g.bound(i) || g.qualifies(i) && !treeNames[word] {
 		return
 	}
-	switch word := foldedName(t.text); {
+	switch {
 	case treeNames[word]:
 		g.delete(DeleteTree, i)
 	case fileNames[word] && (loneFile[word] && !g.qualified(i) || g.ofFiles(i)):
 		g.delete(Delete, i)
 	case startNames[word] || maybeNames[word]:
-		args, sure := g.arguments(i), startNames[word]
-		if len(args) == 0 {
+		args, sure := g.arguments(i), startNames[word] || g.qualified(i) && i > 1 && systemModules[foldedName(g.toks[i-2].text)]
+		if len(args) == 0 && (sure || word == "execute") {
 			args, sure = g.before(i), true
 		}
 		if len(args) > 1 && strings.HasPrefix(word, "exec") && base(args[0]) == base(args[1]) {
@@ -141,7 +142,18 @@ func (g *generic) name(i int) {
 
 // foldedName is a name without what languages write names differently with.
 func foldedName(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", "!", "", "?", "", "*", "").Replace(name))
+	if strings.IndexFunc(name, func(c rune) bool { return c < 'a' || c > 'z' }) < 0 {
+		return name
+	}
+	return strings.Map(func(c rune) rune {
+		switch {
+		case strings.ContainsRune("_-!?*", c):
+			return -1
+		case c >= 'A' && c <= 'Z':
+			return c - 'A' + 'a'
+		}
+		return c
+	}, name)
 }
 
 // bound notes that a name is given a literal: x = "…", x := "…", (def x "…").
@@ -165,6 +177,18 @@ func (g *generic) bound(i int) bool {
 
 // binders are names in front of a name and its value.
 var binders = words("def define setq set let defparameter defvar my")
+
+// qualifies tells whether a name only says whose the next one is, as exec does in exec.Command.
+func (g *generic) qualifies(i int) bool {
+	if i+2 >= len(g.toks) || g.toks[i+1].sp || g.toks[i+2].sp || g.toks[i+2].kind != tokName || g.toks[i+2].text == "new" || g.toks[i+2].text == "all" {
+		return false
+	}
+	switch g.toks[i+1].text {
+	case ".", "::", ":", "/":
+		return true
+	}
+	return false
+}
 
 // qualified tells whether something stands in front of a name that it belongs to.
 func (g *generic) qualified(i int) bool {

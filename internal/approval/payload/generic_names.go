@@ -27,3 +27,6 @@ var loneFile = words(`deletefile removefile unlink deletefiles fileremove`)
 
 // fileModules are modules, classes and variables that speak of files.
 var fileModules = words(`file files fs os sys unix posix path paths directory dir filesystem filemanager fileutils`)
+
+// systemModules are modules whose calls of the lesser names start programs.
+var systemModules = words(`os system process runtime proc kernel shell`)

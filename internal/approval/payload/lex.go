@@ -116,7 +116,17 @@ type lexer struct {
 	left  int   // tokens that may still be made
 	heres []here
 	fails int // expressions in strings that don't end
+	quiet lexQuiet
 }
+
+// lexQuiet tells whether the text holds a word by which a program can start another, once that was looked for.
+type lexQuiet uint8
+
+const (
+	lexUnasked lexQuiet = iota
+	lexStarts
+	lexEdits
+)
 
 // here is a here-document that begins on the next line.
 type here struct {

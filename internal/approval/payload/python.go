@@ -236,7 +236,7 @@ func (s *scan) pythonFrom(end int) {
 func (s *scan) pythonDef(end int) {
 	at := s.i
 	col := s.toks[at].col
-	if s.i+2 >= end || s.toks[s.i+1].kind != tokName || !s.isAt(s.i+2, "(") {
+	if s.i+2 >= end || s.toks[s.i+1].kind != tokName || !s.isAt(s.i+2, "(") || len(s.endFn) >= maxDepth {
 		s.i++
 		return
 	}

@@ -229,13 +229,16 @@ func (s *scan) rubyDef(end int) {
 		params = s.names(s.i+1, stop)
 		s.i = min(stop+1, end)
 	}
-	s.define(name, params, s.rubyEnd(s.i, end))
+	if len(s.endFn) < maxDepth {
+		s.define(name, params, s.rubyEnd(s.i, end))
+	}
 }
 
 // rubyEnd finds the end that closes what began in front of from.
 func (s *scan) rubyEnd(from, end int) int {
 	depth := 1
-	for i := from; i < end && i < from+maxSearch; i++ {
+	const longest = 512 // tokens of a method that are looked through
+	for i := from; i < end && i < from+longest; i++ {
 		t := &s.toks[i]
 		if t.kind != tokName {
 			continue

@@ -85,7 +85,7 @@ var formats = []deed{
 	{names: "heimdall", verbs: "flash|erase"},
 	{names: "esptool esptool.py", short: "pbc", long: "port baud chip before after", verbs: "erase_flash|erase_region|write_flash|erase-flash|erase-region|write-flash|burn_efuse"},
 	{names: "espefuse espefuse.py", short: "pc", verbs: "burn_efuse|burn_key|write_protect_efuse"},
-	{names: "avrdude", short: "cpPbBUEFx", flags: "eU"},
+	{names: "avrdude", short: "cpPbBUEFx", flags: "e"},
 	{names: "st-flash", verbs: "erase|write"},
 	{names: "dfu-util", short: "dDtsUa", flags: "D"},
 	{names: "openocd", short: "fs", words: true, verbs: "... erase_sector|... erase_address|... write_image|... mass_erase|... program"},

@@ -21,6 +21,7 @@ var kernelDeeds = []deed{
 	{names: "auditctl", flags: "eDd"},
 	{names: "swapoff swapon", safe: "s", spare: "--show --summary", plain: true},
 	{names: "swapoff swapon", flags: "a", opts: "--all"},
+	{names: "losetup", short: "jO", flags: "dD", opts: "--detach --detach-all"},
 	{names: "umount unmount", safe: "V", spare: "--fake", plain: true},
 	{names: "umount mount", flags: "a", opts: "--all"},
 	{names: "pivot_root switch_root", plain: true},
