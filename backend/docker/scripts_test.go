@@ -4,6 +4,7 @@ package docker_test
 
 import (
 	"cmp"
+	"io"
 	"strings"
 	"testing"
 
@@ -28,4 +29,25 @@ func TestScripts_AnImageWithoutPythonSaysWhatToInstall(t *testing.T) { // XF-2
 	if rep := in.Run(t, "print(1)"); rep.Status != "error" || !strings.Contains(rep.Error, "docker") || !strings.Contains(rep.Error, "install") {
 		t.Errorf("%+v", rep)
 	}
+}
+
+// BenchmarkScript measures print(1) as a script and through the engine's API alone, and a tool call of a script.
+func BenchmarkScript(b *testing.B) {
+	l := newLab(b)
+	l.config.Image = l.d.Python(b)
+	e := l.open(b)
+	in := scripttest.Enter(b, e)
+	b.Run("execute_code", func(b *testing.B) {
+		for b.Loop() {
+			if rep := in.Run(b, "print(1)"); rep.Output != "1\n" {
+				b.Fatal(rep.Error)
+			}
+		}
+	})
+	b.Run("exec", func(b *testing.B) {
+		for b.Loop() {
+			l.attach(b, e.Info().ID, "python3 -c 'print(1)'", io.Discard)
+		}
+	})
+	b.Run("call", in.BenchmarkCalls)
 }

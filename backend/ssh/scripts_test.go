@@ -4,6 +4,7 @@ package ssh_test
 
 import (
 	"cmp"
+	"os/exec"
 	"testing"
 
 	"github.com/hermes-runtime/hermes/backend/ssh/sshtest"
@@ -23,4 +24,28 @@ func TestScripts_RunOnTheHost(t *testing.T) { // XF-1 to XF-7
 			})
 		})
 	}
+}
+
+// BenchmarkScript measures print(1) as a script and through the ssh command, and a tool call of a script.
+func BenchmarkScript(b *testing.B) {
+	l := newLab(b, sshtest.Options{})
+	e := l.open(b)
+	b.Cleanup(func() { closed(b, e) })
+	in := scripttest.Enter(b, e)
+	argv := append(l.program(b), "python3 -c 'print(1)'")
+	b.Run("execute_code", func(b *testing.B) {
+		for b.Loop() {
+			if rep := in.Run(b, "print(1)"); rep.Output != "1\n" {
+				b.Fatal(rep.Error)
+			}
+		}
+	})
+	b.Run("ssh", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command(argv[0], argv[1:]...).Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("call", in.BenchmarkCalls)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -244,4 +245,31 @@ func nothingStays(t *testing.T, in *In) {
 	if n != 9 {
 		t.Errorf("%d places were named", n)
 	}
+}
+
+// BenchmarkCalls measures one tool call of a script, there and back.
+func (in *In) BenchmarkCalls(b *testing.B) {
+	const calls = 500
+	in.Config.MaxToolCalls = 1_000_000
+	in.Unrecorded = true
+	in.Tools["terminal"] = func(context.Context, tool.Request, map[string]any) tool.Result {
+		return tool.Result{JSON: `{"output":"x","exit_code":0}`, Status: tool.StatusOK}
+	}
+	var sum float64
+	for b.Loop() {
+		rep := in.Run(b, fmt.Sprintf(`
+import time
+from hermes_tools import terminal
+for i in range(20): terminal("x")
+t = time.perf_counter()
+for i in range(%d): terminal("x")
+print((time.perf_counter() - t) / %d * 1e6)
+`, calls, calls))
+		v, err := strconv.ParseFloat(strings.TrimSpace(rep.Output), 64)
+		if err != nil {
+			b.Fatal(rep.Error)
+		}
+		sum += v
+	}
+	b.ReportMetric(sum/float64(b.N), "µs/call")
 }
