@@ -42,25 +42,14 @@ func init() {
 		return resident.Connect(ctx, near, environment.Info{Backend: "pipe", ID: "t", Namespace: environment.NamespaceOwn}, resident.Options{
 			Settings: resident.Settings{Home: o.Getenv("HOME"), Grace: o.KillGrace}})
 	}})
+	backends[pipeTest] = pipeTest
+	backends[hostTest] = "ssh"
+	configs[hostTest] = func() any { c := server.config; return &c }
 }
 
 // server is the host of hostTest, as that was set up.
 var server struct {
 	config ssh.Config
-}
-
-// backendOf names the backend that a test is done with, and changes how its places are opened.
-func backendOf(t testing.TB) (name string, change func(*environment.OpenOptions)) {
-	switch first, _, _ := strings.Cut(t.Name(), "/"); first {
-	case pipeTest:
-		return pipeTest, func(*environment.OpenOptions) {}
-	case hostTest:
-		return "ssh", func(o *environment.OpenOptions) {
-			c := server.config
-			o.Config = &c
-		}
-	}
-	return "local", func(*environment.OpenOptions) {}
 }
 
 // same are the tests that files elsewhere pass as they do here.

@@ -1,6 +1,7 @@
 package file_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +80,12 @@ func inMemory(t testing.TB) string {
 	return dir
 }
 
+// The backends and their settings for the tests below a test; all others are done on this machine.
+var (
+	backends = map[string]string{}
+	configs  = map[string]func() any{}
+)
+
 func hereIn(t testing.TB, dir string) *host {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(dir)
@@ -92,14 +99,16 @@ func hereIn(t testing.TB, dir string) *host {
 		}
 	}
 	env := map[string]string{"HOME": home, "HERMES_HOME": filepath.Join(home, ".hermes"), "PATH": os.Getenv("PATH"), "SHLVL": "1"}
-	backend, change := backendOf(t)
-	m := envs.New(envs.Options{Backend: backend, Cwd: work, Settings: func(_ environment.Backend, _ string, _ envs.Override) (environment.OpenOptions, error) {
-		o := environment.OpenOptions{
-			Config: &local.Config{HomeMode: "real"}, HermesHome: env["HERMES_HOME"], Getenv: func(n string) string { return env[n] },
+	group, _, _ := strings.Cut(t.Name(), "/")
+	config, ok := configs[group]
+	if !ok {
+		config = func() any { return &local.Config{HomeMode: "real"} }
+	}
+	m := envs.New(envs.Options{Backend: cmp.Or(backends[group], "local"), Cwd: work, Settings: func(_ environment.Backend, _ string, _ envs.Override) (environment.OpenOptions, error) {
+		return environment.OpenOptions{
+			Config: config(), HermesHome: env["HERMES_HOME"], Getenv: func(n string) string { return env[n] },
 			Environ: os.Environ, KillGrace: 200 * time.Millisecond,
-		}
-		change(&o)
-		return o, nil
+		}, nil
 	}})
 	t.Cleanup(func() {
 		if err := m.Close(context.Background()); err != nil {
