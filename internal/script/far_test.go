@@ -280,6 +280,9 @@ func TestFar_ALostConnectionEndsBothEnds(t *testing.T) { // XF-5, RES-4
 	}
 	go func() {
 		<-called
+		for !slices.Contains(f.Told(), "before") { // what is printed takes another way than what is called
+			time.Sleep(time.Millisecond)
+		}
 		_ = p.link.Close()
 	}()
 	rep := f.run("import os\nfrom hermes_tools import terminal\nopen('pid', 'w').write(str(os.getpid()))\nprint('before', flush=True)\ntry:\n    terminal('x')\nfinally:\n    while True: pass")
