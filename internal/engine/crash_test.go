@@ -73,7 +73,7 @@ func mustGo(t *testing.T, pids []int) {
 	}
 }
 
-func TestGuard_EndsWhatAKilledRuntimeHeld(t *testing.T) { // ENG-22
+func TestGuard_EndsWhatAKilledRuntimeHeld(t *testing.T) { // ENG-22, KPR-8
 	mustGo(t, ranAndDied(t, t.TempDir(), "guarded"))
 }
 

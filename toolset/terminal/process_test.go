@@ -180,7 +180,7 @@ func TestForeground_WhatIsLeftRunningIsListed(t *testing.T) {
 	}
 }
 
-// TRM-1: scripts have the foreground only.
+// TRM-1, PRT-9: scripts have the foreground only.
 func TestBackground_NotInScripts(t *testing.T) {
 	for _, p := range []string{`"background": false`, `"pty": true`, `"keep_stdin": true`, `"persist": true`, `"notify_on_complete": true`, `"watch_patterns": []`} {
 		h := keeping(t)

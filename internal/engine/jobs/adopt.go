@@ -124,15 +124,19 @@ func (j *job) adopt() {
 	}
 }
 
+// within reports whether the processes that the record names are those of this table's own place: numbers of a sandbox mean nothing on
+// the host, nor the other way round.
+func (j *job) within() bool { return j.rec.Scope == j.t.o.Scope }
+
 // kept reports whether another process holds the job.
 func (j *job) kept() bool {
 	o, err := group.ParseOwner(j.rec.Keeper)
-	return err == nil && o != j.t.self && o.Alive()
+	return err == nil && j.within() && o != j.t.self && o.Alive()
 }
 
 // leads reports whether the job's own process lives: the same process, not one that has its number.
 func (j *job) leads() bool {
-	return j.rec.PID != 0 && j.rec.Start != 0 && group.Owner{PID: j.rec.PID, Start: j.rec.Start, Boot: j.rec.Boot}.Alive()
+	return j.within() && j.rec.PID != 0 && j.rec.Start != 0 && group.Owner{PID: j.rec.PID, Start: j.rec.Start, Boot: j.rec.Boot}.Alive()
 }
 
 // lives reports whether there is something of the job that hasn't come to its end.
@@ -146,7 +150,7 @@ func (j *job) lives() bool {
 // group finds the group, nil where it can't be told from others'. Where the first process is gone, its number may be another's by now:
 // then only the mark and the control group count.
 func (j *job) group() *group.Group {
-	if j.rec.Boot != j.t.self.Boot || j.rec.Group.ID == "" {
+	if !j.within() || j.rec.Boot != j.t.self.Boot || j.rec.Group.ID == "" {
 		return nil
 	}
 	r := j.rec.Group

@@ -22,13 +22,14 @@ type journal struct {
 	path       string
 	head, tail int64
 
-	mu    sync.Mutex
-	f     *os.File
-	count counts
-	size  int64
-	last  time.Time // of output
-	full  int64     // characters that a full disk did not take, since it took some
-	warn  func(error)
+	mu     sync.Mutex
+	f      *os.File
+	count  counts
+	size   int64
+	last   time.Time // of output
+	full   int64     // characters that a full disk did not take, since it took some
+	warned bool      // once is enough
+	warn   func(error)
 }
 
 // counts tells how much a job printed, over its whole life.
@@ -127,28 +128,28 @@ func (l *journal) append(b []byte) {
 	if l.f == nil {
 		return
 	}
-	if l.full > 0 {
-		note := fmt.Sprintf("\n[hermes: %d characters are missing here: the disk was full]\n", l.full)
-		if l.put([]byte(note)) != nil {
-			l.full += int64(utf8.RuneCount(b))
-			return
-		}
-		l.full = 0
+	text := b
+	if l.full > 0 { // the note alone may fit where nothing else does
+		text = append(fmt.Appendf(nil, fullForm, l.full), b...)
 	}
-	if err := l.put(b); err != nil {
-		if l.full == 0 {
+	if err := l.put(text); err != nil {
+		if !l.warned {
 			l.warn(fmt.Errorf("write the log %s: %w", l.path, err))
 		}
+		l.warned = true
 		l.full += int64(utf8.RuneCount(b))
+		return
 	}
+	l.full = 0
 }
+
+// fullForm stands where a full disk took nothing.
+const fullForm = "\n[hermes: %d characters are missing here: the disk was full]\n"
 
 // put writes all of b or, as far as the file can be made so, nothing.
 func (l *journal) put(b []byte) error {
-	if n, err := l.f.WriteAt(b, l.size); err != nil {
-		if n > 0 {
-			_ = l.f.Truncate(l.size)
-		}
+	if _, err := l.f.WriteAt(b, l.size); err != nil {
+		_ = l.f.Truncate(l.size) // a part may stand there, whatever the count says
 		return err
 	}
 	l.size += int64(len(b))
@@ -255,8 +256,12 @@ func (l *journal) tally() counts {
 func (l *journal) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.f != nil {
-		_ = l.f.Close()
-		l.f = nil
+	if l.f == nil {
+		return
 	}
+	if l.full > 0 {
+		_ = l.put(fmt.Appendf(nil, fullForm, l.full)) // at worst the end is missing and nothing says so
+	}
+	_ = l.f.Close()
+	l.f = nil
 }

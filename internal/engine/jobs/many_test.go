@@ -131,7 +131,7 @@ func BenchmarkKill100(b *testing.B) {
 	}
 }
 
-// BenchmarkIdle1000 tells what a thousand jobs take that do nothing, and how long a list of them takes.
+// BenchmarkIdle1000 (LOG-5) tells what a thousand jobs take that do nothing, and how long a list of them takes.
 func BenchmarkIdle1000(b *testing.B) {
 	table := openTable(b, jobs.Options{MaxRunning: 2000})
 	rss := resident()

@@ -133,7 +133,7 @@ func told(t *testing.T, home string, list []environment.JobInfo) {
 	}
 }
 
-// JOB-3, LOG-3, NTF-2, KPR-8: a runtime that is killed at random, with twenty jobs at once, leaves no orphan, loses no receipt, no line
+// JOB-3, LOG-3, NTF-2: a runtime that is killed at random, with twenty jobs at once, leaves no orphan, loses no receipt, no line
 // and no event, and doubles none; a job that is meant to live does, and the next runtime has it.
 func TestKeeper_ClientKilledAtRandom(t *testing.T) {
 	home := newHome(t, "30s")
