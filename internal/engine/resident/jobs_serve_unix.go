@@ -44,7 +44,7 @@ func answerJob(ctx context.Context, t *talk, host JobHost, base func(context.Con
 	}
 	a, err := serveJob(ctx, host, r, base)
 	a.Error = failureOf(err)
-	return t.say(a)
+	return t.conclude(a)
 }
 
 func serveJob(ctx context.Context, host JobHost, r jobRequest, base func(context.Context) engine.Base) (jobAnswer, error) {

@@ -268,6 +268,15 @@ func asked(s *wire.Stream) (op string, t *talk) {
 
 func (t *talk) say(v any) error { return t.out.Encode(v) }
 
+// conclude is say for the last message of the stream.
+func (t *talk) conclude(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return t.s.Answer(chMessages, text)
+}
+
 // hear reads the next message. The end of the messages is an error: each side knows when the last one has come.
 func (t *talk) hear(v any) error {
 	err := t.in.Decode(v)

@@ -154,10 +154,13 @@ func (c *Conn) fail(err error) {
 }
 
 // send writes one frame.
-func (c *Conn) send(f frame) error {
+func (c *Conn) send(frames ...frame) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.out = c.codec.append(c.out[:0], f)
+	c.out = c.out[:0]
+	for _, f := range frames {
+		c.out = c.codec.append(c.out, f)
+	}
 	if _, err := c.rw.Write(c.out); err != nil {
 		err = fmt.Errorf("write to the other side: %w", err)
 		c.fail(err)

@@ -91,6 +91,21 @@ func (s *Stream) Finish() error {
 	return err
 }
 
+// Answer writes b to a channel and finishes. Where that fits one frame, the other side is woken once for both.
+func (s *Stream) Answer(channel uint8, b []byte) error {
+	s.mu.Lock()
+	out := &s.out[channel]
+	if len(b) > s.c.codec.room() || out.used+len(b) > window || out.ended || s.fin || s.peerFin || s.cause != nil {
+		s.mu.Unlock()
+		_, err := s.Writer(channel).Write(b)
+		return errors.Join(err, s.Finish())
+	}
+	out.used += len(b)
+	s.fin = true // the other side's end finds the stream over
+	s.mu.Unlock()
+	return s.c.send(frame{kind: kindData, stream: s.id, channel: channel, payload: b}, frame{kind: kindFin, stream: s.id})
+}
+
 // Reset gives the stream up, on both sides. The other side's context ends with a ResetError of the text.
 func (s *Stream) Reset(text string) {
 	if !s.end(&ResetError{text}) {
