@@ -277,8 +277,17 @@ func (k *Keeper) wake() {
 	}
 }
 
+func (k *Keeper) connected() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.conn != nil && k.conn.Err() == nil
+}
+
 // exists reports whether there ever was a job that is still remembered.
 func (k *Keeper) exists() bool {
+	if k.connected() {
+		return true // who answers needs not be started
+	}
 	d, err := os.Open(filepath.Join(k.o.Home, jobsDir))
 	if err != nil {
 		return false
