@@ -172,6 +172,8 @@ func (p *program) operand(words []Word, lang interpreter, left leftover) {
 		if len(words) > 0 && lang.shell {
 			p.name, words = words[0].Text, words[1:]
 		}
+	case p.name == "powershell" && len(words) > 0 && !strings.HasSuffix(words[0].Text, ".ps1"): // Windows' own takes words as a command
+		p.words, p.kind, words = words, fromOption, nil
 	case left.option, lang.options && len(words) > 0, left.verb == "runner r":
 		p.quiet = true
 	case len(words) > 0 && !left.stdin && !oneOf(words[0], "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):

@@ -135,7 +135,7 @@ func (g *generic) name(i int) {
 			args = args[1:] // the program's path, then its argv
 		}
 		g.start(i, args, sure)
-	case word == "delete" && i > 1 && g.toks[i-1].text == ":" && g.toks[i-2].text == "action":
+	case (word == "delete" || word == "remove" || word == "purge") && i > 1 && g.toks[i-1].text == ":" && g.toks[i-2].text == "action":
 		g.delete(DeleteTree, i)
 	}
 }
@@ -205,7 +205,9 @@ func (g *generic) ofFiles(i int) bool {
 		case t.text == ")" || t.text == "]":
 			depth++
 		case t.text == "(" || t.text == "[":
-			depth--
+			if depth--; depth < 0 {
+				return false
+			}
 		case t.kind == tokName && fileModules[foldedName(t.text)]:
 			return true
 		}

@@ -26,7 +26,7 @@ var fileNames = words(`delete deletefile deleteifexists remove removefile unlink
 var loneFile = words(`deletefile removefile unlink deletefiles fileremove`)
 
 // fileModules are modules, classes and variables that speak of files.
-var fileModules = words(`file files fs os sys unix posix path paths directory dir filesystem filemanager fileutils`)
+var fileModules = words(`file files fs os sys unix posix path paths directory dir io filesystem filemanager fileutils`)
 
 // systemModules are modules whose calls of the lesser names start programs.
 var systemModules = words(`os system process runtime proc kernel shell`)

@@ -73,7 +73,7 @@ func TestScan_OwnNamesAndComputedTexts(t *testing.T) {
 	})
 	harmless(t, payload.Python, []string{"class P:\n  def unlink(self): print('no')\nP().unlink()", "class A:\n  def system(self, c): return c\nprint(A().system('rm -rf /'))", "import os, requests\nrequests.post('https://h', data=os.environ['V'])",
 		"import os\nfor i in range(4):\n  if os.fork() == 0:\n    os._exit(0)", "import subprocess, os\nprint(dict(os.environ))"})
-	harmless(t, payload.Ruby, []string{`def system(x); puts x; end; system("rm -rf /")`, `def rm_rf(x); puts x; end; rm_rf "/"`})
+	harmless(t, payload.Ruby, []string{`def f; 1; end; puts ENV.to_h`, `x.post`, `def system(x); puts x; end; system("rm -rf /")`, `def rm_rf(x); puts x; end; rm_rf "/"`})
 	harmless(t, payload.Perl, []string{`my $s = "rm -rf /"; $s =~ s/rm/ls/; print $s`, `print join ",", split / /, "rm -rf /"`})
 	harmless(t, payload.JavaScript, []string{`setInterval(() => console.log(1), 1000)`, `console.log(JSON.stringify(process.env))`})
 }

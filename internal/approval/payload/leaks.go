@@ -1,16 +1,16 @@
 package payload
 
 // senders are calls that give what stands in their arguments to the network.
-var senders = words("post put patch request urlopen fetch send sendall sendto axios post_form Request urlencode write_body upload")
+var senders = words("post put patch request urlopen fetch send sendall sendto axios post_form Request urlencode write_body upload end")
 
 // environments are names that hold all variables; with a member or an index behind them they are one variable.
 var environments = words("environ env ENV %ENV $_ENV $_SERVER")
 
 // leaks looks for a call that sends the whole environment.
 func (s *scan) leaks() {
-	for i := range s.toks {
+	for i := range max(0, len(s.toks)-1) {
 		t := &s.toks[i]
-		if t.kind != tokName || !senders[t.text] || !s.isAt(i+1, "(") && !s.parenless {
+		if t.kind != tokName || !senders[t.text] || !s.isAt(i+1, "(") && (!s.parenless || t.text == "end") {
 			continue
 		}
 		end := s.close(i+1, min(len(s.toks), i+1+bodyOfBomb*2))

@@ -150,6 +150,10 @@ func (s *scan) function(name string, i, end int) {
 		params = s.names(i+1, stop)
 		i = stop + 1
 	}
+	if s.isAt(i, "=>") && i < end { // PHP's fn(…) => …
+		s.arrow(params, i, end)
+		return
+	}
 	for i < end && s.toks[i].text != "{" && s.toks[i].text != ";" && !s.newline {
 		i++
 	}

@@ -181,7 +181,7 @@ func (a *Act) carriesSecret(f analysis.Flow) bool {
 	named := false
 	for i := max(f.Start, end-spied); i < end; i++ {
 		c := &a.Reading.Commands[i]
-		if a.readsPrivate(i) || named && c.Under("xargs", "parallel") {
+		if a.readsPrivate(i) || named && c.Under("xargs", "parallel", "find", "fd") {
 			return true
 		}
 		named = named || namesPrivate(c)
