@@ -99,13 +99,15 @@ var names = map[string][]string{
 
 // tables are the files in which the seeds fix names.
 var tables = map[string]string{
-	"internal/registry/toolsets.go":  "presets and legacy names",
-	"internal/script/services.go":    "the name that hermes exec calls",
-	"toolset/terminal/foreground.go": "programs of these names in a shell",
-	"internal/bench/files.go":        "the tools whose whole path is measured",
-	"internal/approval/names.go":     "keys of lists that were written by older versions",
-	"internal/approval/kinds.go":     "environments by name, to judge for one that this build lacks",
-	"internal/bench/scripts.go":      "two of the seven names, for tools that only measure",
+	"internal/registry/toolsets.go":        "presets and legacy names",
+	"internal/script/services.go":          "the name that hermes exec calls",
+	"toolset/terminal/foreground.go":       "programs of these names in a shell",
+	"internal/bench/files.go":              "the tools whose whole path is measured",
+	"internal/approval/names.go":           "keys of lists that were written by older versions",
+	"environment/bare.go":                  "what is measured of places, as people read it",
+	"internal/approval/payload/clients.go": "programs of these names in a shell",
+	"internal/approval/kinds.go":           "environments by name, to judge for one that this build lacks",
+	"internal/bench/scripts.go":            "two of the seven names, for tools that only measure",
 }
 
 // tablesBelow are folders that hold such tables.

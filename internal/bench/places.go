@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/runtime"
+	"github.com/hermes-runtime/hermes/internal/script"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -180,7 +181,7 @@ func (f *far) read(ctx context.Context) (float64, string, error) {
 }
 
 func (f *far) script(ctx context.Context) (float64, string, error) {
-	return ratio(10, func() error { return f.call(ctx, "execute_code", `{"code":"print(1)"}`) },
+	return ratio(10, func() error { return f.call(ctx, script.ToolName, `{"code":"print(1)"}`) },
 		func() error { return f.bare(ctx, nil, `exec python3 -c 'print(1)'`) })
 }
 
