@@ -4,6 +4,8 @@ package docker_test
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -50,4 +52,31 @@ func BenchmarkScript(b *testing.B) {
 		}
 	})
 	b.Run("call", in.BenchmarkCalls)
+}
+
+func TestScripts_ThroughTheWholeProgram(t *testing.T) { // XF-1, XA-1: the program, the door, the tools, a script in the container
+	l := newLab(t)
+	l.config.Image = l.d.Python(t)
+	code := `
+from hermes_tools import patch, read_file, search_files, terminal, write_file
+write_file("/root/f.txt", "one\n")
+patch("/root/f.txt", "one", "two")
+print(read_file("/root/f.txt")["content"].strip(), search_files("tw.", path="/root")["total_count"], terminal("cat f.txt; hostname")["output"].split()[0])
+import os, socket
+print(os.getcwd(), os.path.exists("/.dockerenv"), socket.gethostname() == terminal("hostname")["output"].strip())
+for i in range(3000): print("%099d" % i)
+`
+	args, err := json.Marshal(map[string]string{"code": code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := l.hermes(t, nil, "execute_code", string(args))
+	out, _ := got["output"].(string)
+	if got["status"] != "success" || !strings.HasPrefix(out, "two 1 two\n/root True True\n") || got["tool_calls_made"] != 6.0 {
+		t.Errorf("%v: %.200s", got["status"], out)
+	}
+	spill, _ := got["stdout_spill_path"].(string)
+	if page := l.hermes(t, nil, "read_file", fmt.Sprintf(`{"path":%q,"limit":3}`, spill)); !strings.Contains(fmt.Sprint(page["content"]), "two 1 two") { // XO-3
+		t.Errorf("%s: %v", spill, page)
+	}
 }

@@ -56,7 +56,8 @@ type run struct {
 	stdout *stream
 	stderr *stream
 	clock  *deadline
-	spill  string // path of the file with the whole of stdout
+	whole  tool.SpillFile // has the whole of stdout; nil = nothing is left out of the output
+	spill  string         // its path
 	watch  *progress
 }
 
@@ -177,7 +178,7 @@ func (x *run) sinks() error {
 		if f == nil {
 			return nil, errNoSpill
 		}
-		x.spill = f.Path()
+		x.whole = f
 		return f, nil
 	}
 	o := streamOptions{limit: x.cfg.MaxStderr, head: 30, staging: string(x.socket.Dir()), token: x.token, redactor: red}
@@ -217,6 +218,9 @@ func (x *run) execute(outer context.Context) *Report {
 	x.server.Close()
 	x.stdout.close()
 	x.stderr.close()
+	if x.whole != nil { // where it lies is known once it is whole: it goes where read_file finds it
+		x.spill = x.whole.Path()
+	}
 	rep := x.report(end{res: res, err: err, cause: cause})
 	if stood >= shortestWait {
 		d := decimal(stood)
