@@ -114,6 +114,17 @@ func (l *lab) gone(t testing.TB, id, text string) {
 	})
 }
 
+// runs waits, within bounds, until a process of a container has a text in its command line.
+func (l *lab) runs(t testing.TB, id, text string) {
+	t.Helper()
+	eventually(t, func() string {
+		if all := l.processes(t, id); !strings.Contains(all, text) {
+			return "it is not seen:\n" + all
+		}
+		return ""
+	})
+}
+
 // eventually waits until nothing is wrong any more.
 func eventually(t testing.TB, wrong func() string) {
 	t.Helper()

@@ -290,8 +290,19 @@ func TestDaemon_ThatIsRestartedIsFoundAgain(t *testing.T) { // DKR-10, CON-3
 	l := labOn(t, d)
 	e := l.open(t)
 	run(t, e, "echo 1 >/root/f")
+	up := newStarted()
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.Run(context.Background(), environment.Command{Script: "echo ran >>/root/runs; echo up; sleep 4242", Output: up})
+		done <- err
+	}()
+	<-up.up
+	job := infoOf(t, start(t, e, environment.Job{Command: script("sleep 4242")})).ID
 	if err := d.Stop(); err != nil {
 		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, environment.ErrLost) || errors.Is(err, environment.ErrNotStarted) {
+		t.Errorf("the command that was under way: %v, want ErrLost", err)
 	}
 	eventually(t, func() string {
 		_, err := e.Run(context.Background(), environment.Command{Script: "true"})
@@ -307,9 +318,12 @@ func TestDaemon_ThatIsRestartedIsFoundAgain(t *testing.T) { // DKR-10, CON-3
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	res, err := e.Run(context.Background(), environment.Command{Script: "cat /root/f", Output: &out})
-	if err != nil || !res.Recreated || out.String() != "1\n" {
+	res, err := e.Run(context.Background(), environment.Command{Script: "cat /root/f /root/runs", Output: &out})
+	if err != nil || !res.Recreated || out.String() != "1\nran\n" {
 		t.Errorf("%+v, %v, %q", res, err, out.String())
+	}
+	if i := infoOf(t, attach(t, e, job)); i.End != environment.EndLost {
+		t.Errorf("the job: %+v", i)
 	}
 }
 

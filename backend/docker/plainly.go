@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -57,11 +58,29 @@ func (l *plainLink) shell(ctx context.Context, script string, stdin io.Reader, s
 	if err := s.split(stdout, stderr); err != nil {
 		return 0, fmt.Errorf("follow a command in the container: %w", causeOf(ctx, err))
 	}
-	e, err := l.d.ExecInspect(context.WithoutCancel(ctx), id, client.ExecInspectOptions{})
-	if err != nil {
-		return 0, fmt.Errorf("ask how a command in the container ended: %w", err)
+	return l.d.exit(ctx, id)
+}
+
+// exitTime is how long after the end of its outputs a command may seem to run: the daemon hears of its end in another way. One that goes
+// on for longer has not ended, but contact with it. It is less than what a guard there waits before it ends such a command.
+const exitTime = time.Second
+
+// exit tells how a command whose outputs have ended did end.
+func (d *daemon) exit(ctx context.Context, id string) (int, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+	defer cancel()
+	for began, pause := time.Now(), time.Millisecond; ; pause *= 2 {
+		e, err := d.ExecInspect(ctx, id, client.ExecInspectOptions{})
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("ask how a command in the container ended: %w", err)
+		case !e.Running:
+			return e.ExitCode, nil
+		case time.Since(began) > exitTime:
+			return 0, errors.New("contact ended while the command in the container went on")
+		}
+		time.Sleep(pause)
 	}
-	return e.ExitCode, nil
 }
 
 // split hands on the two outputs of a process until both end.

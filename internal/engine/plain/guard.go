@@ -17,9 +17,10 @@ type guard struct {
 // goodbye is the line after which the guard leaves everything alone.
 const goodbye = "bye"
 
-// guarding waits for the end of its input. M is set before it.
+// guarding waits for the end of its input, and a while longer: who lost contact is to see that before what runs there ends. M is set
+// before it.
 const guarding = `trap '' HUP INT TERM; IFS= read -r l; [ "$l" = ` + goodbye + ` ] && exit 0; exec >/dev/null 2>&1
-K=TERM; look; sleep 1; K=KILL; look; again`
+sleep 2; K=TERM; look; sleep 1; K=KILL; look; again`
 
 // begin starts the guard beside the first command.
 func (g *guard) begin(p *Place) {
