@@ -103,18 +103,17 @@ func TestHere_TimeoutEndsAllAndKeepsTheOutput_TRM4(t *testing.T) {
 
 func TestHere_InterruptionEndsTheCommand_TRM4(t *testing.T) {
 	h := here(t)
+	begun := filepath.Join(h.dir, "begun")
+	if err := syscall.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for range 1000 {
-			if _, err := os.Stat(filepath.Join(h.dir, "begun")); err == nil {
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
+		_, _ = os.ReadFile(begun) // until the command has opened and closed it
 		cancel(tool.NewMessage)
 	})
-	r := runCall(t, ctx, call(h, command(t, "echo so far; touch begun; sleep 60")))
+	r := runCall(t, ctx, call(h, command(t, "echo so far; : >begun; sleep 60")))
 	wg.Wait()
 	if r.ExitCode != 130 || r.outcome.Status != tool.StatusCancelled || !strings.HasPrefix(r.Output, "so far\n[") {
 		t.Errorf("%s, %+v", r.text, r.outcome)
