@@ -85,7 +85,7 @@ func patternTarget(name, goal string) bool {
 
 // readMakefile takes a makefile apart. given are variables of the command line, which come first.
 func readMakefile(text string, given map[string]string) *recipeBook {
-	b := &recipeBook{vars: map[string]string{}}
+	b := &recipeBook{vars: map[string]string{"RM": "rm -f", "CC": "cc", "CXX": "c++", "AR": "ar", "LD": "ld", "AS": "as", "CPP": "cc -E", "MAKE": "make"}} // make's own
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		line = strings.TrimRight(line, "\n")
 		if body, ok := strings.CutPrefix(line, "\t"); ok {
@@ -165,11 +165,12 @@ func (b *recipeBook) laidOut(text string, depth int) string {
 			}
 			i += end
 		}
-		if value, ok := b.vars[name]; ok {
+		plain, _, _ := strings.Cut(name, ":") // of $(SRC:.c=.o)
+		if value, ok := b.vars[plain]; ok {
 			out.WriteString(b.laidOut(value, depth+1))
 			continue
 		}
-		out.WriteString("${" + name + "}")
+		out.WriteString("${" + strings.Map(nameOnly, plain) + "}")
 	}
 	return out.String()
 }

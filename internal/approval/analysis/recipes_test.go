@@ -19,7 +19,7 @@ func TestRead_TargetsAskedFor(t *testing.T) {
 		justfile + "just": false, justfile + "just test": false, justfile + "just clean": true, justfile + "just gone build": true, justfile + "just gone x": false, justfile + "just d=y wipe": false,
 		taskfile + "task": false, taskfile + "task clean": true, taskfile + "task all": true, taskfile + "task wipe": true,
 		"make -f - <<'E'\nall:\n\trm -rf build\nE": true, "make -f - other <<'E'\nall:\n\trm -rf build\nother:\n\techo\nE": false, "make -f - x <<'E'\ninclude y.mk\nall:\n\trm -rf build\nE": true,
-		"make --eval='$(shell rm -rf build)' x": true, "make -E 'x:;rm -rf build' x": true, "CC='gcc -m32' make": false,
+		"make -f - <<'E'\nO := $(S:.c=.o)\na: $(O)\n\tcc -o $@ $^ $<\nE": false, "make -f - <<'E'\nD := build\na:\n\t$(RM) -rf x; rm -rf $(D:x=y)\nE": true, "make --eval='$(shell rm -rf build)' x": true, "make -E 'x:;rm -rf build' x": true, "CC='gcc -m32' make": false,
 	} {
 		if got := runs(t, command, "rm -rf build"); got != want {
 			t.Errorf("%q runs it: %v\n%s", command, got, argvs(read(t, command)))

@@ -122,7 +122,7 @@ func (g *generic) name(i int) {
 		return
 	}
 	switch {
-	case treeNames[word]:
+	case treeNames[word], fileTrees[word] && g.ofFiles(i):
 		g.delete(DeleteTree, i)
 	case fileNames[word] && (loneFile[word] && !g.qualified(i) || g.ofFiles(i)):
 		g.delete(Delete, i)

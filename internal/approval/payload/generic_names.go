@@ -14,10 +14,13 @@ var maybeNames = words(`shell sh exec execute run runsync runcommand process pro
 	runinteractiveprocess spawnexecutable extern eval executecommand shellcmd executeshell capture output processopen argv pipe`)
 
 // treeNames delete a directory with all below it.
-var treeNames = words(`rmtree rmrf removeall removetree removedirectoryrecursive removepathforcibly removedir removedirall rmdirall
+var treeNames = words(`rmtree rmrf removetree removedirectoryrecursive removepathforcibly removedir removedirall rmdirall
 	deletedirectory deletedirectories deletedir deletetree deltree deleterecursively deldirr dirdelete
-	deletedirectoryandcontents deletedirectorytree removedirectorytree removeitem removedirectory recursivedelete rmdirrecursive
+	deletedirectoryandcontents deletedirectorytree removedirectorytree removedirectory recursivedelete rmdirrecursive
 	deleterecursive forcedelete deletefilesrecursively rmdir`)
+
+// fileTrees do so when they belong to what speaks of files; collections have calls of these names as well.
+var fileTrees = words(`removeall removeitem`)
 
 // fileNames delete a file, when they belong to what speaks of files.
 var fileNames = words(`delete deletefile deleteifexists remove removefile unlink rm fileremove deletefiles`)

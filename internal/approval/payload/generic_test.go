@@ -40,7 +40,7 @@ func TestGeneric_CallsAreFound(t *testing.T) {
 func TestGeneric_LookAlikesAreNothing(t *testing.T) {
 	for _, text := range []string{`puts "system 'rm -rf /'"`, `// system("rm")`, `-- callCommand "rm -rf x"`, `;; (system "rm")`, `% system("rm")`, `IO.inspect Map.delete(%{a: 1}, :a)`, `list.remove("x")`,
 		`println("rm -rf /")`, `(display (delete 1 (list 1 2)))`, `run "the tests"`, `db.execute("DELETE FROM t WHERE id = 1")`, `shell.open()`, `System.out.println("system")`, `x = "rm -rf x"`, `const q = "system(\"rm\")"`,
-		`h.delete("k"); s.unlink_later("x")`, `(string-replace "rm -rf" "rm" "ls")`, `it's system, isn't it`, `call "the office"`, `process(data)`} {
+		`h.delete("k"); s.unlink_later("x")`, `(string-replace "rm -rf" "rm" "ls")`, `it's system, isn't it`, `call "the office"`, `process(data)`, `a.removeAll(); print(a)`, `localStorage.removeItem("k")`} {
 		if got := generic(text); got != "" {
 			t.Errorf("%s\n found %q", text, got)
 		}
