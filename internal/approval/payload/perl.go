@@ -304,7 +304,7 @@ func (l *lexer) afterWord() bool {
 
 // findsAll is File::Find's search, whose function deletes what it comes to.
 func findsAll(s *scan, c *call) value {
-	if !strings.Contains(s.text, "unlink") && !strings.Contains(s.text, "rmdir") && !strings.Contains(s.text, "rmtree") {
+	if !s.mentions.holds(s.text, "unlink") && !s.mentions.holds(s.text, "rmdir") && !s.mentions.holds(s.text, "rmtree") {
 		return value{}
 	}
 	var dirs []value
@@ -313,7 +313,7 @@ func findsAll(s *scan, c *call) value {
 			dirs = append(dirs, a)
 		}
 	}
-	if len(dirs) > 0 && !strings.Contains(s.text, " if ") && !strings.Contains(s.text, "-f") && !strings.Contains(s.text, "=~") {
+	if len(dirs) > 0 && !s.mentions.holds(s.text, " if ") && !s.mentions.holds(s.text, "-f") && !s.mentions.holds(s.text, "=~") {
 		s.deletes(DeleteTree, c, dirs)
 	}
 	return value{}

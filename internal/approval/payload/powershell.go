@@ -15,6 +15,9 @@ type psScan struct {
 	depth int
 	level int
 	flags flags
+
+	folded   int // bytes that were put together
+	mentions mentions
 }
 
 // psWord is one word or value.
@@ -40,7 +43,7 @@ func (w psWord) one() string { return w.values()[0] }
 
 // scanPowerShell lists what a PowerShell program does.
 func scanPowerShell(text string, in Input) []Act {
-	s := &psScan{in: in, text: text, vars: map[string]psWord{}}
+	s := &psScan{in: in, text: text, vars: map[string]psWord{}, mentions: mentions{fold: true}}
 	s.block(false)
 	if s.flags.socket && s.flags.shell {
 		s.acts = append(s.acts, Act{Kind: NetShell, Call: "a socket wired to Invoke-Expression", Args: []Text{{Unknown}}, End: len(text)})
@@ -210,7 +213,7 @@ func (s *psScan) method(w psWord, name string, args []psWord, start int) psWord 
 		return psWord{}
 	}
 	call := "[" + w.typ + "]::" + name
-	if machineOff[name] && strings.Contains(strings.ToLower(s.text), "win32_operatingsystem") {
+	if machineOff[name] && s.mentions.holds(s.text, "win32_operatingsystem") {
 		s.add(Exec, name, start, Text{"reboot"})
 		return psWord{}
 	}
@@ -306,13 +309,13 @@ func (s *psScan) run(w psWord, call string, start int) {
 		s.add(Eval, call, start, Text{Unknown})
 	default:
 		for _, text := range w.values() {
-			sub := &psScan{in: s.in, text: text, vars: s.vars, level: s.level + 1, depth: s.depth}
+			sub := &psScan{in: s.in, text: text, vars: s.vars, level: s.level + 1, depth: s.depth, folded: s.folded, mentions: s.mentions}
 			sub.block(false)
 			for _, a := range sub.acts {
 				a.Start, a.End = start, s.at
 				s.acts = append(s.acts, a)
 			}
-			s.flags.socket, s.flags.shell = s.flags.socket || sub.flags.socket, s.flags.shell || sub.flags.shell
+			s.flags.socket, s.flags.shell, s.folded = s.flags.socket || sub.flags.socket, s.flags.shell || sub.flags.shell, sub.folded
 		}
 	}
 }
@@ -385,15 +388,25 @@ func (s *psScan) listed(words []psWord) psWord {
 
 // joined puts words together between which a plus stands.
 func (s *psScan) joined(words []psWord) []psWord {
-	for i := 1; i+1 < len(words); i++ {
-		if words[i].param == "+" {
-			l, r := words[i-1], words[i+1]
-			w := psWord{texts: psCat(l.values(), r.values()), net: l.net || r.net}
-			words = slices.Concat(words[:i-1], []psWord{w}, words[i+2:])
-			i--
-		}
+	if !slices.ContainsFunc(words, func(w psWord) bool { return w.param == "+" }) {
+		return words
 	}
-	return words
+	out := make([]psWord, 0, len(words))
+	var glued *psGlue // of the last word in out
+	for i := 0; i < len(words); i++ {
+		if words[i].param != "+" || len(out) == 0 || i+1 >= len(words) {
+			out, glued = append(out, words[i]), nil
+			continue
+		}
+		i++
+		last := &out[len(out)-1]
+		if glued == nil {
+			glued = s.glue(last.values())
+		}
+		glued.add(words[i].values())
+		*last = psWord{texts: glued.text(), net: last.net || words[i].net}
+	}
+	return out
 }
 
 // loop reads foreach ($x in list), and binds the name.

@@ -243,7 +243,7 @@ func (s *psScan) cmdlet(words []psWord, input psWord, start int) psWord {
 	case "join-path":
 		a, _ := p.get("path", 1, 0)
 		b, _ := p.get("childpath", 1, 1)
-		return psWord{texts: psCat(psCat(a.values(), Text{"/"}), b.values())}
+		return psWord{texts: s.cat(s.cat(a.values(), Text{"/"}), b.values())}
 	case "get-content":
 		return psWord{}
 	case "write-output", "write-host":

@@ -5,11 +5,12 @@ import "strings"
 // word reads one word with all that is joined to it.
 func (s *psScan) word() psWord {
 	w := s.piece()
+	var glued *psGlue
 	for s.at < len(s.text) {
 		c := s.text[s.at]
 		switch {
-		case c == '(' && len(w.texts) == 1 && w.param == "" && cmdlets[strings.ToLower(w.texts[0])] != "" && !s.quotedBefore(),
-			c == '(' && len(w.texts) == 1 && verb(w.texts[0]) && !s.quotedBefore():
+		case c == '(' && len(w.texts) == 1 && len(w.texts[0]) < maxName && !s.quotedBefore() &&
+			(w.param == "" && cmdlets[strings.ToLower(w.texts[0])] != "" || verb(w.texts[0])):
 			return w // IEX(…)
 		case c == '.' && s.at+1 < len(s.text) && letter(s.text[s.at+1]) && (w.typ != "" || w.net || w.list != nil || w.block || s.quotedBefore()),
 			strings.HasPrefix(s.text[s.at:], "::"):
@@ -17,13 +18,13 @@ func (s *psScan) word() psWord {
 			if s.text[s.at] == ':' {
 				s.at++
 			}
-			w = s.memberOf(w, s.name())
+			w, glued = s.memberOf(w, s.name()), nil
 		case c == '*' && s.quotedBefore(): // a text so many times
 			s.plain()
-			w = psWord{net: w.net}
+			w, glued = psWord{net: w.net}, nil
 		case c == '[' && s.quotedBefore():
 			s.skipTo(']')
-			w = psWord{net: w.net}
+			w, glued = psWord{net: w.net}, nil
 		case c == ' ' || c == '\n' || c == '\t' || strings.IndexByte(";|}),=>\r&", c) >= 0:
 			return w
 		default:
@@ -32,7 +33,11 @@ func (s *psScan) word() psWord {
 			if s.at == before {
 				return w
 			}
-			w = psWord{texts: psCat(w.values(), p.values()), net: w.net || p.net, param: w.param}
+			if glued == nil {
+				glued = s.glue(w.values())
+			}
+			glued.add(p.values())
+			w = psWord{texts: glued.text(), net: w.net || p.net, param: w.param}
 		}
 	}
 	return w
@@ -40,19 +45,6 @@ func (s *psScan) word() psWord {
 
 func (s *psScan) quotedBefore() bool {
 	return s.at > 0 && strings.IndexByte(`"')]`, s.text[s.at-1]) >= 0
-}
-
-func psCat(a, b Text) Text {
-	if len(a)*len(b) > 8 || len(a[0])+len(b[0]) > maxDecoded {
-		return Text{Unknown}
-	}
-	var out Text
-	for _, x := range a {
-		for _, y := range b {
-			out = append(out, x+y)
-		}
-	}
-	return out
 }
 
 func (s *psScan) name() string {
@@ -158,7 +150,8 @@ func (s *psScan) single() psWord {
 }
 
 func (s *psScan) double() psWord {
-	w := psText("")
+	g, net := s.glue(Text{""}), false
+	done := func() psWord { return psWord{texts: g.text(), net: net} }
 	s.at++
 	for s.at < len(s.text) {
 		c := s.text[s.at]
@@ -167,16 +160,17 @@ func (s *psScan) double() psWord {
 			s.at++
 			if s.at < len(s.text) && s.text[s.at] == '"' {
 				s.at++
-				w.texts = psCat(w.texts, Text{`"`})
+				g.add(Text{`"`})
 				continue
 			}
-			return w
+			return done()
 		case c == '`' && s.at+1 < len(s.text):
-			w.texts = psCat(w.texts, Text{s.text[s.at+1 : s.at+2]})
+			g.add(Text{s.text[s.at+1 : s.at+2]})
 			s.at += 2
 		case c == '$' && s.at+1 < len(s.text) && (letter(s.text[s.at+1]) || s.text[s.at+1] == '(' || s.text[s.at+1] == '{'):
 			p := s.piece()
-			w = psWord{texts: psCat(w.texts, p.values()), net: w.net || p.net}
+			g.add(p.values())
+			net = net || p.net
 		default:
 			from := s.at
 			for s.at < len(s.text) && strings.IndexByte("\"`$", s.text[s.at]) < 0 {
@@ -185,10 +179,10 @@ func (s *psScan) double() psWord {
 			if s.at == from {
 				s.at++
 			}
-			w.texts = psCat(w.texts, Text{s.text[from:s.at]})
+			g.add(Text{s.text[from:s.at]})
 		}
 	}
-	return w
+	return done()
 }
 
 func (s *psScan) hereString() psWord {
@@ -340,6 +334,7 @@ func (s *psScan) arguments() []psWord {
 // value reads an expression of words joined by + or -join.
 func (s *psScan) value() psWord {
 	w := s.word()
+	var glued *psGlue
 	for {
 		s.blanks(false)
 		if s.at >= len(s.text) || s.text[s.at] != '+' {
@@ -350,8 +345,12 @@ func (s *psScan) value() psWord {
 		if s.at >= len(s.text) {
 			return w
 		}
+		if glued == nil {
+			glued = s.glue(w.values())
+		}
 		r := s.word()
-		w = psWord{texts: psCat(w.values(), r.values()), net: w.net || r.net}
+		glued.add(r.values())
+		w = psWord{texts: glued.text(), net: w.net || r.net}
 	}
 }
 

@@ -87,8 +87,10 @@ type scan struct {
 	endFn  []*scope // functions that end further on
 	dir    Text
 	flags  flags
-	walks  map[string]bool // directories that are gone through with all below
-	given  []string        // parameters that a call has bound before its function is read
+
+	mentions mentions
+	walks    map[string]bool // directories that are gone through with all below
+	given    []string        // parameters that a call has bound before its function is read
 }
 
 // flags are facts of the whole program.
