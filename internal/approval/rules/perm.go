@@ -319,7 +319,8 @@ func (a *Act) givesAway(c change) (bool, string) {
 	for _, v := range plainValues(c.what) {
 		switch {
 		case strings.HasSuffix(a.Program, "chmod"):
-			if locks(v, true) && !a.Under(fanners...) {
+			named := func(w analysis.Word) bool { return analysis.Known(w.Text) } // what is fanned out are files, most often
+			if locks(v, true) && (!a.Under(fanners...) || slices.ContainsFunc(c.paths, named)) {
 				return true, "locks the owner out of"
 			}
 		case strings.HasSuffix(a.Program, "chown"):
