@@ -107,7 +107,7 @@ func growing() []shape {
 	}
 	for _, in := range [][2]string{{"f(){ ", "; }"}, {"f(){ ", " & }; f"}, {"{ ", "; }"}, {"( ", " )"}, {"$(", ")"}, {"if a; then ", "; fi"}, {"for x in a b c d e f g h i j; do ", "; done"}, {"while a; do ", "; done"},
 		{"sh -c '", "'"}, {"eval '", "'"}, {"x() { ", "; }; x; x; x; x; x"}, {"[[ $(", ") ]]"}, {"$(( ", " ))"}, {"case a in b) ", ";; esac"}, {"cat <<E\n$(", ")\nE\n"}} {
-		for _, unit := range []string{"a|", "a&&", "a||", "a;", "a&", "$a", "(a);", "a=b;", "a>b;", "a\n", "a "} {
+		for _, unit := range []string{"a'b'", "a|", "a&&", "a||", "a;", "a&", "$a", "(a);", "a=b;", "a>b;", "a\n", "a "} {
 			list = append(list, between(fmt.Sprintf("%q with %q inside", in[0], unit), in[0]+"a ", unit, "a"+in[1]))
 		}
 	}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -239,18 +240,22 @@ func (r *reader) multiplies(body *syntax.Stmt, name string) bool {
 
 // staticText is the text of literal and quoted parts; other parts end it.
 func staticText(parts []syntax.WordPart) string {
-	text := ""
+	var b strings.Builder
+	addStatic(&b, parts)
+	return b.String()
+}
+
+func addStatic(b *strings.Builder, parts []syntax.WordPart) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			text += unescape(p.Value)
+			b.WriteString(unescape(p.Value))
 		case *syntax.SglQuoted:
-			text += p.Value
+			b.WriteString(p.Value)
 		case *syntax.DblQuoted:
-			text += staticText(p.Parts)
+			addStatic(b, p.Parts)
 		default:
-			return text
+			return
 		}
 	}
-	return text
 }

@@ -332,10 +332,11 @@ func (r *reader) runTexts(st *state, texts []Word, c *Command, lang interpreter,
 		as.Program = lang.name
 	}
 	if lang.rest {
-		joined := texts[0]
-		for _, t := range texts[1:] {
-			joined.Text += " " + t.Text
+		joined, parts := texts[0], make([]string, len(texts))
+		for i, t := range texts {
+			parts[i] = t.Text
 		}
+		joined.Text = strings.Join(parts, " ")
 		texts = []Word{joined}
 	}
 	var out output

@@ -350,10 +350,12 @@ func (g *generic) arguments(i int) []string {
 type arguments struct {
 	texts  []string
 	joined bool // the next one belongs to the last
+	copied int  // bytes, in putting together
 }
 
 func (a *arguments) add(text string) {
-	if n := len(a.texts); a.joined && n > 0 && len(a.texts[n-1])+len(text) <= maxDecoded {
+	if n := len(a.texts); a.joined && n > 0 && len(a.texts[n-1])+len(text) <= maxDecoded && a.copied <= maxFolded {
+		a.copied += len(a.texts[n-1]) + len(text)
 		a.texts[n-1] += text
 	} else {
 		a.texts = append(a.texts, text)

@@ -273,18 +273,21 @@ func prints(s *scan, c *call) value {
 			}
 		}
 	}
-	out := ""
+	var out strings.Builder
 	for i, a := range c.args {
 		if i > 0 {
-			out += sep
+			out.WriteString(sep)
 		}
-		out += a.text()[0]
+		out.WriteString(a.text()[0])
 		if len(a.texts) > 1 {
-			out += Unknown
+			out.WriteString(Unknown)
+		}
+		if out.Len() > maxDecoded {
+			return value{}
 		}
 	}
-	if out += end; len(out) <= maxDecoded {
-		s.act(Print, c, Text{out})
+	if out.WriteString(end); out.Len() <= maxDecoded {
+		s.act(Print, c, Text{out.String()})
 	}
 	return value{}
 }

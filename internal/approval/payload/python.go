@@ -155,17 +155,17 @@ func (s *scan) tuple(end int) bool {
 
 // dotted reads a.b.c.
 func (s *scan) dotted(end int) string {
-	name := ""
+	var name strings.Builder
 	for s.i < end && s.toks[s.i].kind == tokName {
-		name += s.toks[s.i].text
+		name.WriteString(s.toks[s.i].text)
 		s.i++
 		if !s.is(".") {
 			break
 		}
-		name += "."
+		name.WriteByte('.')
 		s.i++
 	}
-	return name
+	return name.String()
 }
 
 func (s *scan) pythonImport(end int) {
