@@ -13,7 +13,7 @@ type Budget struct{ left int }
 
 // The budgets of a text up to largeText bytes: for reading it and for judging what was read. A longer one has more in proportion.
 const (
-	MaxSteps   = 100_000
+	MaxSteps   = 120_000
 	MaxJudging = 60_000
 	largeText  = 64 << 10
 )
@@ -21,6 +21,7 @@ const (
 // What work costs in steps, and how many bytes are worked on in one.
 const (
 	stepsNode    = 5   // a node of the syntax
+	stepsWalked  = 2   // a node that is only gone by
 	stepsCommand = 30  // recording and following one command, besides its words
 	stepsText    = 20  // setting out to read one more text
 	stepsScan    = 50  // setting out to read a program
@@ -29,6 +30,8 @@ const (
 	bytesFolded  = 8   // put together
 	bytesScanned = 2   // of a program
 	bytesCopied  = 64  // taken along
+
+	entriesCopied = 4 // of a table of variables or functions
 )
 
 func budget(steps int, text string) Budget {
@@ -69,7 +72,29 @@ const (
 	repeatCost    = 32
 )
 
+// maxWalked is how deep a part of the syntax may be that is gone through by recursion: twice the commands that are followed.
+const maxWalked = 2 * MaxCommands
+
+// passes takes the steps for a node that is gone by, so deep in a part of the syntax, and tells whether to go on.
+func (r *reader) passes(depth int) bool {
+	if depth > maxWalked {
+		r.limit(TooMuch, r.at)
+	}
+	return r.spend(stepsWalked)
+}
+
 // each goes through what is below a node of the syntax, as far as the budget allows: f tells whether to go on below.
 func (r *reader) each(n syntax.Node, f func(syntax.Node) bool) {
-	syntax.Walk(n, func(n syntax.Node) bool { return n != nil && r.step() && f(n) })
+	depth := 0
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if n == nil {
+			depth--
+			return true
+		}
+		if !r.passes(depth) || !f(n) {
+			return false
+		}
+		depth++
+		return true
+	})
 }

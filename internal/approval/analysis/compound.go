@@ -213,7 +213,7 @@ func (r *reader) multiplies(body *syntax.Stmt, name string) bool {
 	var around []syntax.Node
 	syntax.Walk(body, func(n syntax.Node) bool {
 		if n != nil {
-			if !r.step() {
+			if !r.passes(len(around)) {
 				return false
 			}
 			around, calls = append(around, n), append(calls, 0)
