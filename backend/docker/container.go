@@ -20,6 +20,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/contact"
 )
 
 const (
@@ -94,8 +95,8 @@ func rank(c container.Summary) int {
 
 // replace removes a container that was made for another configuration, unless it is in use. That it stays is no failure.
 func (m *maker) replace(ctx context.Context, c container.Summary) {
-	if busy, _ := m.d.busy(ctx, c); busy { // where that can't be found out it is removed, as the configuration wants
-		m.p.notes = append(m.p.notes, fmt.Sprintf("background processes go on in container %s, which was made for an earlier configuration; docker rm -f %[1]s ends them", nameOf(c)))
+	if busy, err := m.d.busy(ctx, c); busy || err != nil {
+		m.p.notes = append(m.p.notes, fmt.Sprintf("background processes may go on in container %s, which was made for an earlier configuration; docker rm -f %[1]s ends them", nameOf(c)))
 		return
 	}
 	done, ok := m.holds.seize(nameOf(c))
@@ -117,6 +118,15 @@ func (m *maker) reuse(ctx context.Context, c container.Summary) (*made, error) {
 		return nil, err
 	}
 	return &made{id: c.ID, name: nameOf(c), hold: h, info: info}, nil
+}
+
+// awake gives what a container is like that runs.
+func (d *daemon) awake(ctx context.Context, id string) (container.InspectResponse, error) {
+	r, err := d.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if err == nil && (!r.Container.State.Running || r.Container.State.Paused) {
+		err = contact.ErrAsleep
+	}
+	return r.Container, err
 }
 
 // up has a container run and gives what it is like.

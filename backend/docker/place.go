@@ -62,7 +62,7 @@ func (p *place) dial(ctx context.Context, c contact.Dialing) (contact.Link, bool
 		}
 	}
 	if p.plain == "" {
-		l, again, err := p.engine(ctx, c.Number)
+		l, again, err := p.engine(ctx, c)
 		if err == nil {
 			return l, anew || again, nil
 		}
@@ -106,10 +106,11 @@ func (p *place) endsWithIt(j environment.JobInfo) {
 	}
 }
 
-// engine makes contact with the engine inside. A container that was there before and doesn't answer is restarted.
-func (p *place) engine(ctx context.Context, number int) (l *link, anew bool, err error) {
+// engine makes contact with the engine inside. A container that was there before and doesn't answer is restarted, but not for somebody
+// who only looks: that would end what runs in it.
+func (p *place) engine(ctx context.Context, c contact.Dialing) (l *link, anew bool, err error) {
 	l, err = p.attach(ctx)
-	if err == nil || ctx.Err() != nil || errdefs.IsNotFound(err) || number == 0 && p.box.anew {
+	if err == nil || ctx.Err() != nil || errdefs.IsNotFound(err) || c.Look || c.Number == 0 && p.box.anew {
 		return l, false, err
 	}
 	p.log.Warn("the container doesn't answer and is restarted", "container", p.box.name, "error", err)
@@ -125,16 +126,11 @@ func (p *place) engine(ctx context.Context, number int) (l *link, anew bool, err
 
 // revive has the container run again if it doesn't, and tells whether what ran there before is gone.
 func (p *place) revive(ctx context.Context, look bool) (anew bool, err error) {
+	find := p.d.up
 	if look {
-		r, err := p.d.ContainerInspect(ctx, p.box.id, client.ContainerInspectOptions{})
-		if err == nil && (!r.Container.State.Running || r.Container.State.Paused) {
-			err = contact.ErrAsleep
-		}
-		if err != nil {
-			return false, err
-		}
+		find = p.d.awake
 	}
-	i, err := p.d.up(ctx, p.box.id)
+	i, err := find(ctx, p.box.id)
 	if err != nil {
 		return false, err
 	}

@@ -116,8 +116,8 @@ func (d *daemon) busy(ctx context.Context, c container.Summary) (bool, error) {
 		return false, nil
 	}
 	r, err := d.ContainerTop(ctx, c.ID, client.ContainerTopOptions{Arguments: []string{"-o", "pid,args"}})
-	if err != nil {
-		return false, fmt.Errorf("look for background processes: %w", unlessGone(err))
+	if err := unlessGone(err); err != nil {
+		return false, fmt.Errorf("look for background processes: %w", err)
 	}
 	return slices.ContainsFunc(r.Processes, func(p []string) bool { return strings.Contains(strings.Join(p, " "), keeping) }), nil
 }
