@@ -18,6 +18,8 @@ OPEN, DATA, END, CREDIT, FIN, RESET, PING, PONG, BYE = range(1, 10)
 MESSAGES, BYTES = 0, 1
 WINDOW, PAYLOAD = 256 << 10, 64 << 10
 LOST = 30  # seconds of silence after which the other side is given up
+MOST = 512  # connections at a time: more than a script's parent takes, which makes room for one more by closing one that is idle
+PAUSE = 0.1  # seconds without accepting after a failure
 LONGEST = 56  # characters of a directory below which sockets have room
 
 heard = time.monotonic()
@@ -34,6 +36,20 @@ def credit(stream, channel, n):
     send(CREDIT, stream, channel, struct.pack(">I", n))
 
 
+# How a system tells who is at the other end of a socket: level, option, where the user's number starts, and bytes in all.
+CREDENTIALS = None
+if sys.platform == "linux":
+    CREDENTIALS = socket.SOL_SOCKET, socket.SO_PEERCRED, 4, 12
+elif sys.platform == "darwin":  # SOL_LOCAL, LOCAL_PEERCRED and a struct xucred, which Python may not know by name
+    CREDENTIALS = 0, 1, 4, 76
+
+
+def peer(sock):
+    """The user at the other end."""
+    level, option, at, size = CREDENTIALS
+    return struct.unpack_from("I", sock.getsockopt(level, option, size), at)[0]
+
+
 class Conn:
     """One connection to the socket, and its stream."""
 
@@ -46,7 +62,15 @@ class Conn:
         sock.setblocking(False)
 
     def wants(self):
-        return (self.reads and self.room > 0), bool(self.out)
+        return (select.POLLIN if self.reads and self.room > 0 else 0) | (select.POLLOUT if self.out else 0)
+
+    def ready(self, event):
+        """Handles an event; an error or the end shows in what is tried."""
+        wants = self.wants()
+        if wants & select.POLLOUT and event & ~select.POLLIN:
+            self.writable()
+        if wants & select.POLLIN and event & ~select.POLLOUT:
+            self.readable()
 
     def readable(self):
         try:
@@ -139,11 +163,14 @@ class Bridge:
         self.area = self.listener = None
         self.conns = {}
         self.next = 2
+        self.rests = 0.0  # until when nothing is accepted
 
     def begin(self):
         request = json.loads(self.request.decode("utf-8"))
         self.number = request["id"]
         try:
+            if CREDENTIALS is None:
+                raise OSError("it can't be found out on %s who connects to a socket" % sys.platform)
             self.area = Area()
             for name, content in (request.get("files") or {}).items():
                 fd = os.open(os.path.join(self.area.dir, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -181,13 +208,18 @@ class Bridge:
     def accept(self):
         try:
             sock, _ = self.listener.accept()
-        except OSError:
+        except BlockingIOError:
             return
-        if hasattr(socket, "SO_PEERCRED"):
-            _, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-            if uid != os.geteuid():
-                sock.close()
-                return
+        except OSError:  # out of descriptors: it passes
+            self.rests = time.monotonic() + PAUSE
+            return
+        try:
+            user = peer(sock)
+        except OSError:  # it has gone
+            user = None
+        if user != os.geteuid():
+            sock.close()
+            return
         c = Conn(sock, self.next)
         self.next += 2
         self.conns[c.stream] = c
@@ -251,34 +283,31 @@ class Bridge:
     def run(self):
         global heard
         while self.frames() and time.monotonic() - heard < LOST:
-            reads, writes = [0], []
-            if self.listener is not None:
-                reads.append(self.listener)
-            by = {}
+            poll, by = select.poll(), {}
+            poll.register(0, select.POLLIN)
             for c in list(self.conns.values()):
                 if c.over and not c.out:
                     self.drop(c)
                     continue
-                by[c.sock] = c
-                r, w = c.wants()
-                if r:
-                    reads.append(c.sock)
-                if w:
-                    writes.append(c.sock)
-            readable, writable, _ = select.select(reads, writes, [], 5)
-            for s in writable:
-                by[s].writable()
-            for s in readable:
-                if s == 0:
+                if c.wants():  # else an end that has been seen would be told again and again
+                    by[c.sock.fileno()] = c
+                    poll.register(c.sock, c.wants())
+            wait, listens = 5.0, self.listener is not None and len(self.conns) < MOST
+            if listens and self.rests > time.monotonic():
+                wait, listens = self.rests - time.monotonic(), False
+            if listens:
+                poll.register(self.listener, select.POLLIN)
+            for fd, event in poll.poll(max(1, int(wait * 1000))):
+                if fd == 0:
                     data = os.read(0, 1 << 20)
                     if not data:
                         return
                     heard = time.monotonic()
                     buffered.extend(data)
-                elif s is self.listener:
+                elif fd not in by:
                     self.accept()
                 else:
-                    by[s].readable()
+                    by[fd].ready(event)
 
 
 def greet():

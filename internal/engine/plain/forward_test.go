@@ -16,6 +16,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/engine/plain"
+	"github.com/hermes-runtime/hermes/internal/script/rpc"
 	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 )
 
@@ -106,5 +107,31 @@ func TestForward_WithoutPythonItIsDeclaredMissing(t *testing.T) { // XF-7, CON-2
 	_, err := p.(environment.Forwarder).Forward(t.Context(), nil)
 	if !errors.Is(err, environment.ErrUnsupported) || !strings.Contains(p.Info().Lacking["forward"], "python3") {
 		t.Errorf("%v, %q", err, p.Info().Lacking["forward"])
+	}
+}
+
+func TestForward_BringsMoreConnectionsThanAParentKeeps(t *testing.T) { // XF-7, XR-4
+	p, _ := away(t, nil)
+	f, err := p.(environment.Forwarder).Forward(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open []io.Closer
+	for range rpc.DefaultConnections + 10 { // the parent learns that it is to close idle ones from the one too many
+		there, err := net.Dial("unix", string(f.Socket()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, err := f.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, there, here)
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -340,50 +340,6 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// lookForMembers prints the members of a group: those in the session of its shell, and those that carry its mark. Everything it needs is
-// built into shells: where nothing can be started any more it still works. KILL is sent until nobody is seen, up to a bound: who forks
-// meanwhile is seen by the next look. S, M and K are set before it.
-const lookForMembers = `look() { F=; for p in /proc/[0-9]*; do p=${p#/proc/}
-[ "$p" = "$$" ] && continue
-{ read -r st </proc/$p/stat; } 2>/dev/null || continue
-st=${st##*) }; set -- $st; [ "$1" = Z ] && continue; [ "$1" = X ] && continue
-hit=; if [ -n "$S" ] && [ "$4" = "$S" ]; then hit=1; else
-{ while IFS= read -r l || [ -n "$l" ]; do case $l in *"HERMES_GROUP=$M"*) hit=1; break;; esac; l=; done </proc/$p/environ; } 2>/dev/null
-fi
-[ -n "$hit" ] || continue
-F="$F $p"
-case $K in '') printf '%s ' "$p"; { tr '\0' ' ' </proc/$p/cmdline; } 2>/dev/null; echo;;
-TERM) kill -TERM "$p"; kill -CONT "$p"; echo "$p";; *) kill -KILL "$p";; esac 2>/dev/null
-done; }
-again() { i=0; while [ -n "$F" ] && [ $i -lt 50 ]; do i=$((i+1)); look; done; }
-`
-
-// members finds the members there and sends them a signal, if one is named.
-func (r *call) members(ctx context.Context, signal string) ([]environment.ProcessRef, error) {
-	var out strings.Builder
-	script := fmt.Sprintf("S=%s M=%s K=%s\n%s", r.ctl.session(), r.mark, signal, lookForMembers) +
-		`look; [ "$K" = KILL ] || exit 0; again; for p in $F; do echo "$p"; done`
-	if _, err := r.p.exec(ctx, r.p.inShell(script), nil, &out, io.Discard); err != nil {
-		return nil, err
-	}
-	var refs []environment.ProcessRef
-	for line := range strings.Lines(out.String()) {
-		id, command, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if pid, err := strconv.Atoi(id); err == nil {
-			refs = append(refs, environment.ProcessRef{PID: pid, Command: strings.TrimSpace(command)})
-		}
-	}
-	return refs, nil
-}
-
-// inShell has the place's own shell run a script: bash reads files faster than others, byte by byte as they do.
-func (p *Place) inShell(script string) string {
-	if !p.bash {
-		return script
-	}
-	return "exec " + engine.Word(p.info.Shell, false) + " -c " + engine.Word(script, false)
-}
-
 // tap hands an output on until it is closed, and knows when something came last.
 type tap struct {
 	mu     sync.Mutex
