@@ -18,7 +18,8 @@ type Forwarding interface {
 	Temp() Path   // for temporary files; its path leaves room for those of sockets
 	Socket() Path // shorter than 100 bytes
 	// Accept waits for the next connection; those of other users are closed unseen. Closing a connection ends what is read from it and
-	// written to it. The error matches net.ErrClosed when there will be none: after Close, and when contact is lost.
+	// written to it. Failures that pass are waited out. An error is the last, and matches net.ErrClosed: after Close, and when contact
+	// is lost.
 	Accept() (io.ReadWriteCloser, error)
 	// Close listens no more and removes the directories, whatever is in them by then. Again it tells the same.
 	Close() error

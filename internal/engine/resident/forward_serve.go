@@ -25,7 +25,7 @@ func (s *server) forward(st *wire.Stream, t *talk) error {
 		for {
 			c, err := f.Accept()
 			if err != nil {
-				return
+				return // it is closed
 			}
 			work.Go(func() { s.join(ctx, c, opForwarded+strconv.FormatUint(req.ID, 10)) })
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/engine"
 	"github.com/hermes-runtime/hermes/internal/engine/jobs"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/wire"
+	"github.com/hermes-runtime/hermes/internal/engine/staging"
 )
 
 // JobHost keeps jobs: a table in this process, or a keeper that stands for one.
@@ -201,10 +202,21 @@ func (s *server) jobsHome() (string, error) {
 	home := filepath.Join(home(s.o.Environ), ".cache", "hermes", s.want.Jobs)
 	err := writable(home)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		home = filepath.Join(s.base.Temp, "hermes-"+strconv.Itoa(os.Getuid()), s.want.Jobs)
-		err = writable(home)
+		return tempHome(s.base.Temp, s.want.Jobs)
 	}
 	return home, err
+}
+
+// tempHome is the one below the directory for temporary files, where others may have put what they like beforehand.
+func tempHome(temp, name string) (string, error) {
+	own := filepath.Join(temp, "hermes-"+strconv.Itoa(os.Getuid()))
+	home := filepath.Join(own, name)
+	for _, dir := range []string{own, home} {
+		if err := staging.Private(dir); err != nil {
+			return "", fmt.Errorf("make a directory for jobs: %w", err)
+		}
+	}
+	return home, writable(home)
 }
 
 // writable makes a directory and sees whether something can be made in it.

@@ -4,15 +4,14 @@ package resident
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"github.com/hermes-runtime/hermes/internal/engine/resident/wire"
+	"github.com/hermes-runtime/hermes/internal/engine/staging"
 )
 
 const (
@@ -39,26 +38,8 @@ func socketPath(home string) (string, error) {
 		_, _ = h.Write([]byte(home)) // never fails
 		dir = filepath.Join("/tmp", "hermes-"+strconv.Itoa(os.Getuid())+"-"+strconv.FormatUint(h.Sum64(), 36))
 	}
-	if err := private(dir); err != nil {
+	if err := staging.Private(dir); err != nil {
 		return "", fmt.Errorf("make a directory for the keeper's socket: %w", err)
 	}
 	return filepath.Join(dir, name), nil
-}
-
-// private makes a directory that nobody else can enter, and refuses one that is somebody else's.
-func private(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	i, err := os.Lstat(dir)
-	if err != nil {
-		return err
-	}
-	if s, ok := i.Sys().(*syscall.Stat_t); !i.IsDir() || !ok || int(s.Uid) != os.Getuid() {
-		return fmt.Errorf("%s is no directory of this user", dir)
-	}
-	if i.Mode().Perm()&0o077 != 0 {
-		return errors.Join(os.Chmod(dir, 0o700))
-	}
-	return nil
 }

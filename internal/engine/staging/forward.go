@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/engine/peer"
@@ -29,12 +30,20 @@ func (a *Area) Forward(files map[string][]byte) (*Socket, error) {
 // Socket is the socket of one run, in its directory.
 type Socket struct {
 	dir *Dir
-	ln  *net.UnixListener
+	ln  listener
 	log *slog.Logger
 
 	closing sync.Once
 	err     error
 }
+
+type listener interface {
+	AcceptUnix() (*net.UnixConn, error)
+	Close() error
+}
+
+// acceptPause is how long accepting rests after a failure: out of descriptors, it passes.
+const acceptPause = 10 * time.Millisecond
 
 var _ environment.Forwarding = (*Socket)(nil)
 
@@ -64,12 +73,21 @@ func (s *Socket) Temp() environment.Path { return environment.Path(s.dir.Temp) }
 // Socket is the path that it listens on.
 func (s *Socket) Socket() environment.Path { return environment.Path(s.dir.Socket) }
 
-// Accept waits for the next connection of this user's.
+// Accept waits for the next connection of this user's. It goes on after failures that pass: its error is the last, and matches
+// net.ErrClosed.
 func (s *Socket) Accept() (io.ReadWriteCloser, error) {
-	for {
+	for failed := false; ; {
 		c, err := s.ln.AcceptUnix()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return nil, err
+		}
+		if err != nil {
+			if !failed {
+				s.log.Warn("accept a connection of a script", "error", err)
+			}
+			failed = true
+			time.Sleep(acceptPause)
+			continue
 		}
 		if err := peer.SameUser(c); err != nil {
 			s.log.Warn("a connection to a script's socket was closed", "reason", err)

@@ -59,7 +59,6 @@ type Dir struct {
 	Socket string // where the socket is to be, under 100 bytes long
 	Temp   string // TMPDIR of the run, 0700
 	short  string // a directory elsewhere, "" = none
-	area   *Area
 }
 
 // New returns an Area; nothing is made before the first Make.
@@ -86,7 +85,7 @@ func (a *Area) Make() (*Dir, error) {
 		return nil, err
 	}
 	a.next++
-	d := &Dir{Path: filepath.Join(a.dir, strconv.Itoa(a.next)), area: a}
+	d := &Dir{Path: filepath.Join(a.dir, strconv.Itoa(a.next))}
 	if err := os.Mkdir(d.Path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of a run: %w", err)
 	}
@@ -170,7 +169,7 @@ func (a *Area) open() error {
 	}
 	var errs []error
 	for _, base := range a.bases() {
-		if err := private(base); err != nil {
+		if err := Private(base); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -197,14 +196,15 @@ func (a *Area) bases() []string {
 	if a.o.Home != "" {
 		out = append(out, filepath.Join(a.o.Home, "run"))
 	}
-	for _, temp := range a.temps() { // a home that can't be written; private refuses a directory that somebody else made
+	for _, temp := range a.temps() { // a home that can't be written; Private refuses a directory that somebody else made
 		out = append(out, filepath.Join(temp, fmt.Sprintf("hermes-run-%d", os.Getuid())))
 	}
 	return out
 }
 
-// private makes dir and sees that nobody else can enter it.
-func private(dir string) error {
+// Private makes dir, if need be, and sees that it is a directory of this user's own that nobody else can enter. It refuses links, and
+// directories that others own or could write to: what is in them may be theirs.
+func Private(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -214,6 +214,9 @@ func private(dir string) error {
 	}
 	if !i.IsDir() {
 		return fmt.Errorf("%s is no directory", dir)
+	}
+	if i.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s can be written to by others", dir)
 	}
 	if i.Mode().Perm() != 0o700 {
 		if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory

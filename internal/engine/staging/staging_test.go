@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -222,5 +223,74 @@ func TestForward_AnswersItsUserAndGoesWithItsFiles(t *testing.T) { // XR-1, XS-1
 	}
 	if _, err := os.Stat(string(f.Dir())); err == nil {
 		t.Error("the directory is still there")
+	}
+}
+
+// failing is a listener whose first Accept fails.
+type failing struct {
+	listener
+	failed bool
+}
+
+func (l *failing) AcceptUnix() (*net.UnixConn, error) {
+	if !l.failed {
+		l.failed = true
+		return nil, syscall.EMFILE
+	}
+	return l.listener.AcceptUnix()
+}
+
+func TestForward_GoesOnAfterAFailureThatPasses(t *testing.T) { // XR-1
+	f, err := area(t, Options{Home: shortDir(t)}).Forward(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := &failing{listener: f.ln}
+	f.ln = fails
+	there, err := net.Dial("unix", string(f.Socket()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	here, err := f.Accept()
+	if err != nil || !fails.failed {
+		t.Fatal(err)
+	}
+	if err := errors.Join(here.Close(), f.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPrivate_TakesNothingThatOthersMayHaveMade(t *testing.T) { // XS-1
+	top := t.TempDir()
+	dir := func(name string, mode os.FileMode) string {
+		d := filepath.Join(top, name)
+		if err := errors.Join(os.Mkdir(d, 0o700), os.Chmod(d, mode)); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, d := range []string{filepath.Join(top, "new"), dir("ours", 0o700), dir("read by others", 0o755)} {
+		if err := Private(d); err != nil {
+			t.Error(err)
+		}
+		if i, err := os.Stat(d); err != nil || i.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", d, i, err)
+		}
+	}
+	link, file, foreign := filepath.Join(top, "link"), filepath.Join(top, "file"), "/usr"
+	if err := errors.Join(os.Symlink(dir("behind it", 0o700), link), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		foreign = dir("foreign", 0o700)
+		if err := os.Chown(foreign, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{link, file, foreign, dir("written by others", 0o777), dir("written by a group", 0o770)} {
+		if err := Private(d); err == nil {
+			t.Errorf("%s is taken", d)
+		}
 	}
 }

@@ -71,7 +71,7 @@ func positive(n, other int) int {
 	return other
 }
 
-// Listener is where the connections of a run arrive. An error of Accept that matches net.ErrClosed is the last.
+// Listener is where the connections of a run arrive. An error of Accept is the last: it waits out what passes.
 type Listener interface {
 	Accept() (io.ReadWriteCloser, error)
 	Close() error
@@ -136,16 +136,10 @@ func (s *Server) accept() {
 	for {
 		c, err := s.ln.Accept()
 		if err != nil {
-			if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
+			if !errors.Is(err, net.ErrClosed) {
+				s.o.Log.Warn("accept a connection of a script", "error", err)
 			}
-			s.o.Log.Warn("accept a connection of a script", "error", err)
-			select { // out of descriptors: it passes
-			case <-s.ctx.Done():
-				return
-			case <-time.After(10 * time.Millisecond):
-			}
-			continue
+			return
 		}
 		if err := s.admit(c); err != nil {
 			c.Close()
