@@ -90,6 +90,9 @@ const (
 	EndFailedStart JobEnd = "failed_start"
 )
 
+// TypedKept is how much of what was written to a job is known, in bytes: enough to know what stands on its line.
+const TypedKept = 64 << 10
+
 // JobInfo is what is known of a job.
 type JobInfo struct {
 	ID           string            `json:"session_id"`
@@ -114,6 +117,7 @@ type JobInfo struct {
 	Dropped      int               `json:"dropped,omitempty"` // lines between beginning and end that were dropped
 	Preview      string            `json:"preview,omitempty"` // the end of what it printed
 	Note         string            `json:"note,omitempty"`
+	Typed        []byte            `json:"typed,omitempty"` // the end of what was written to it, at most TypedKept bytes; only where Info is asked
 	Labels       map[string]string `json:"labels,omitempty"`
 }
 

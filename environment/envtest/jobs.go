@@ -181,6 +181,9 @@ func jobInput(t *testing.T, s *suite) {
 			t.Errorf("%q: %d, %v", text, n, err)
 		}
 	}
+	if got := info(t, p).Typed; string(got) != "one\ntwo\x00\xff\n" { // what stands on its line is known to whoever asks next
+		t.Errorf("typed %q", got)
+	}
 	if err := p.CloseInput(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -45,8 +45,7 @@ type Options struct {
 type Table struct {
 	o Options
 
-	mu     sync.Mutex
-	inputs map[string]any // what was written to a job and not yet sent off, by its id
+	mu sync.Mutex
 }
 
 // New makes a table. It does no I/O.
@@ -57,7 +56,7 @@ func New(o Options) *Table {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Table{o: o, inputs: map[string]any{}}
+	return &Table{o: o}
 }
 
 func (t *Table) homes(ctx context.Context) ([]Home, error) {
@@ -228,19 +227,4 @@ func (t *Table) Busy(ctx context.Context, place environment.Environment) bool {
 	return err != nil || slices.ContainsFunc(list, func(i environment.JobInfo) bool {
 		return i.Status == environment.JobRunning || len(i.StillRunning) > 0
 	})
-}
-
-// Input is what is remembered of the input of a job, nil at first. keep replaces it.
-func (t *Table) Input(id string) (held any, keep func(any)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.inputs[id], func(v any) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if v == nil {
-			delete(t.inputs, id)
-			return
-		}
-		t.inputs[id] = v
-	}
 }

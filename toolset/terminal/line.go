@@ -93,13 +93,35 @@ func (t *typist) insert(r rune) {
 // maxLine bounds a line that is typed, in characters. What is typed beyond it makes the line one that isn't known.
 const maxLine = 64 << 10
 
-// data types text. The sequences that cursor keys send are something strange, whatever they are.
+// sequences are what keys send that have an edit's meaning. Any other sequence is something strange.
+var sequences = map[string]string{"H": "home", "F": "end", "D": "left", "C": "right"}
+
+// sequence types what begins with an escape and gives what stands behind it.
+func (t *typist) sequence(s string) string {
+	if s == "" || s[0] != '[' && s[0] != 'O' {
+		t.strange()
+		return s
+	}
+	end := strings.IndexFunc(s[1:], func(r rune) bool { return r >= '@' && r <= '~' })
+	if end < 0 {
+		t.strange()
+		return ""
+	}
+	if name := sequences[s[1:end+2]]; name != "" {
+		t.rune(named[name])
+	} else {
+		t.strange()
+	}
+	return s[end+2:]
+}
+
+// data types text.
 func (t *typist) data(s string) {
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
 		if r == 0x1b && t.terminal {
-			t.strange()
+			s = t.sequence(s)
 			continue
 		}
 		if len(t.text) >= maxLine {

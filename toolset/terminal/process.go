@@ -334,7 +334,6 @@ func send(ctx context.Context, v *visit) (any, error) {
 	res := sent{Status: statusOK, Bytes: &n}
 	if n < len(data) {
 		res.Message = fmt.Sprintf("the process doesn't read: it took %d of %d bytes, and the rest was not written", n, len(data))
-		v.typed.partial(data[:n])
 		return res, nil
 	}
 	if len(keys) > 0 {
@@ -342,7 +341,6 @@ func send(ctx context.Context, v *visit) (any, error) {
 			return nil, inputError(err)
 		}
 	}
-	v.typed.commit()
 	return res, nil
 }
 
@@ -358,7 +356,6 @@ func closeInput(ctx context.Context, v *visit) (any, error) {
 	if err := v.job.Process().CloseInput(ctx); err != nil {
 		return nil, inputError(err)
 	}
-	v.typed.commit()
 	return sent{Status: statusOK, Message: "end of input"}, nil
 }
 

@@ -330,6 +330,9 @@ func TestProcess_InputIsJudged(t *testing.T) {
 		"behind cd":           {"cd / && exec cat", false, []step{{"x\n", nil, []string{"x"}}}},
 		"edited":              {"PS1='$ ' bash --norc --noprofile", true, []step{{"m -rf", []string{"home"}, nil}, {"r", []string{"end"}, nil}, {" x", []string{"enter"}, []string{"rm -rf x"}}}},
 		"taken back":          {"PS1='$ ' bash --norc --noprofile", true, []step{{"rm", []string{"ctrl-u"}, nil}, {"ls", []string{"enter"}, []string{"\nls\n"}}}},
+		"a name given before": {"sh", false, []step{{"alias zz=rm\n", nil, []string{"alias"}}, {"ls\n", nil, []string{"\nls\n"}}, {"zz -rf /etc/x\n", nil, []string{"alias zz=rm\nzz -rf"}}}},
+		"a directory entered": {"sh", false, []step{{"cd /etc\n", nil, []string{"cd"}}, {"rm -rf x\n", nil, []string{"cd /etc\nrm -rf x"}}}},
+		"asked about before":  {"sh", false, []step{{"d=x; rm -rf $d\n", nil, []string{"rm"}}, {"echo $d\n", nil, []string{"INPUT'\necho $d\n"}}}},
 		"Python":              {"python3 -i", false, []step{{"import os\n", nil, []string{"python3 -i <<'HERMES_INPUT'\nimport os"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {

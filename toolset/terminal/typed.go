@@ -4,60 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
-// typed is what a call would send to a job: lines that are complete with it, and the one that is begun.
+// typed is what a call would send to a job.
 type typed struct {
+	said  string   // what it was told before and may count for what comes: definitions
 	texts []string // program text that would run, oldest first
-	now   input    // what is remembered once it was sent
-	was   input
-	tty   bool
-	keep  func(any)
-}
-
-// input is what was sent to a job and may still be read together with what comes.
-type input struct {
-	line   line
-	before string // complete lines of a statement that isn't
-}
-
-// commit remembers what was sent.
-func (t *typed) commit() {
-	if t.keep != nil {
-		t.keep(t.now)
-	}
-}
-
-// partial remembers the part of it that was taken.
-func (t *typed) partial(data string) {
-	p := typist{line: t.was.clone(), terminal: t.tty}
-	p.data(data)
-	t.now.line = p.line
-	t.commit()
-}
-
-func (i input) clone() line {
-	l := i.line
-	l.text = slices.Clone(l.text)
-	return l
 }
 
 var errBlind = errors.New("what stands on the line after those keys can't be known before they are pressed: press them first, look with poll, and press enter in a call of its own")
 
-// foresee finds out what the call's data and keys would make a program run.
+var errLong = fmt.Errorf("a line of more than %d characters can't be judged: send shorter ones, or have the program read a file", maxLine)
+
+// foresee finds out what the call's data and keys would make a program run. What stands on its line already, and what it was told
+// before, is known from the job itself: another process may have written it.
 func (v *visit) foresee(ctx context.Context) (typed, error) {
 	info := v.job.Info()
-	held, keep := v.table.Input(info.ID)
-	was, _ := held.(input)
-	t := typed{was: was, keep: keep, tty: info.Terminal != nil}
-	p := typist{line: was.clone(), terminal: t.tty}
+	var t typed
+	p := typist{terminal: info.Terminal != nil}
+	p.data(string(info.Typed))
+	before := t.hear(p.sent, info.Command)
+	if len(info.Typed) == environment.TypedKept && len(p.sent) == 0 {
+		p.strange() // the line is longer than what is known of it
+	}
+	p = typist{line: p.line, terminal: p.terminal}
 	p.data(v.args.Data)
 	for _, k := range v.args.Keys {
 		p.key(k)
@@ -65,26 +44,55 @@ func (v *visit) foresee(ctx context.Context) (typed, error) {
 	if v.args.Action == actSubmit || v.args.Action == actClose && (len(p.text) > 0 || p.odd) {
 		p.enter()
 	}
-	if p.fresh && readsPrograms(info.Command) {
+	programs := readsPrograms(info.Command)
+	if p.fresh && programs {
+		if !p.terminal {
+			return t, errLong
+		}
 		return t, errBlind
 	}
-	if p.recalled {
+	if p.recalled && p.terminal {
 		row, err := v.row(ctx)
 		if err != nil {
 			return t, err
 		}
 		t.texts = append(t.texts, row)
 	}
-	t.now = input{line: p.line, before: was.before}
 	if len(p.sent) > 0 {
-		text := was.before + strings.Join(p.sent, "\n")
-		t.texts = append(t.texts, text)
-		t.now.before = ""
-		if goesOn(text) && len(text) < maxLine {
-			t.now.before = text + "\n"
-		}
+		t.texts = append(t.texts, before+strings.Join(p.sent, "\n"))
 	}
 	return t, nil
+}
+
+// defines finds what may give a later line another meaning: definitions, imports, settings.
+var defines = regexp.MustCompile(`(^|[\n;&|{(\s])(alias|function|export|declare|typeset|bind|trap|enable|hash|source|eval|cd|pushd|import|from|def|class|let|var|const|use|require)\b|=|\(\)|(^|\n)\s*\.\s`)
+
+// maxSaid bounds what is remembered of definitions, in bytes.
+const maxSaid = 16 << 10
+
+// hear takes the lines that a job was sent before: definitions among them count later, and a statement that isn't complete is given
+// back. A line in which something was found was decided about then, and isn't held against those that follow.
+func (t *typed) hear(lines []string, command string) (before string) {
+	list, _ := readers(command)
+	for _, line := range lines {
+		text := before + line
+		before = ""
+		if goesOn(text) && len(text) < maxLine {
+			before = text + "\n"
+			continue
+		}
+		if len(list) > 0 && defines.MatchString(text) && len(t.said)+len(text) < maxSaid && !dangerous(list, text) {
+			t.said += text + "\n"
+		}
+	}
+	return before
+}
+
+// dangerous reports whether a program that reads the text would do something that is asked about.
+func dangerous(list []string, text string) bool {
+	return slices.ContainsFunc(list, func(command string) bool {
+		return len(approval.Analyze(fed(command, text), analysis.Input{}).Findings) > 0
+	})
 }
 
 // goesOn reports whether a program waits for more lines before it runs what it has.
@@ -188,6 +196,9 @@ func (t *typed) acts(info environment.JobInfo) ([]tool.Action, error) {
 		}
 		if len(list) == 0 {
 			out = append(out, tool.Action{Kind: tool.ActionCommand, Text: text, Dir: string(info.Dir)})
+		}
+		if t.said != "" && dangerous(list, t.said+text) {
+			text = t.said + text // what it means comes from what was said before
 		}
 		for _, command := range list {
 			out = append(out, tool.Action{Kind: tool.ActionCommand, Text: fed(command, text), Dir: string(info.Dir)})

@@ -3,6 +3,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -14,6 +15,9 @@ import (
 func (j *job) Info(_ context.Context, preview int) (environment.JobInfo, error) {
 	j.look()
 	i := j.info(preview)
+	j.mu.Lock()
+	i.Typed = bytes.Clone(j.typed)
+	j.mu.Unlock()
 	if j.screen != nil && i.Status == environment.JobRunning {
 		i.Waiting = waiting(j.handle().Terminal())
 	}

@@ -47,6 +47,7 @@ type job struct {
 	after  bool    // the command has ended and others of its group go on
 	away   bool    // another process keeps it, one of another version: what it has to tell is told there
 	life   *time.Timer
+	typed  []byte // the end of what was written to it
 }
 
 // ending is why a job is being ended.
@@ -291,8 +292,23 @@ func (j *job) Write(_ context.Context, b []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return st.Write(b, writePatience)
+	n, err := st.Write(b, writePatience)
+	j.remember(b[:n])
+	return n, err
 }
+
+// remember keeps the end of what was written. It stays in memory: passwords may be in it.
+func (j *job) remember(b []byte) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.typed = append(j.typed, b...)
+	if extra := len(j.typed) - environment.TypedKept; extra > 0 {
+		j.typed = append([]byte(nil), j.typed[extra:]...)
+	}
+}
+
+// endOfFile is the character that a terminal takes for the end of its input.
+const endOfFile = 0x04
 
 // input says why nothing can be written.
 func (j *job) input() (*engine.Started, error) {
@@ -320,5 +336,9 @@ func (j *job) CloseInput(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return st.CloseInput()
+	err = st.CloseInput()
+	if err == nil && j.rec.Terminal != nil {
+		j.remember([]byte{endOfFile})
+	}
+	return err
 }
