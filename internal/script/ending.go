@@ -25,8 +25,8 @@ func (e end) cut() bool {
 	return e.err != nil || e.res.Reason == environment.TimedOut || e.res.Reason == environment.Interrupted
 }
 
-// report makes a report of the end and of what was printed.
-func (x *run) report(e end) *Report {
+// report makes a report of the end and of what was printed. ctx is that of whoever wants it.
+func (x *run) report(ctx context.Context, e end) *Report {
 	rep := &Report{Status: StatusSuccess}
 	out, errs := x.stdout.text(), x.stderr.text()
 	rep.Output = out.whole(x.cutNotes(out)...)
@@ -51,7 +51,7 @@ func (x *run) report(e end) *Report {
 		rep.Output = appendLine(rep.Output, stderrMarker+"\n") + errs.whole(notes...)
 	}
 	if rep.Status == StatusError {
-		rep.Hint = x.hint(e.res, errs)
+		rep.Hint = x.hint(ctx, e.res, errs)
 	}
 	switch rep.Status {
 	case StatusTimeout:

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 // failure is what a hint is found by.
 type failure struct {
+	ctx       context.Context // of the explanation: what is asked of the place for it is given up together
 	x         *run
 	res       environment.Result
 	stderr    string
@@ -70,8 +72,10 @@ var hints = []func(f failure) string{
 	hintImport, hintShadow, hintModule, hintResult, hintVariable, hintTerminalOnly, hintStdin, hintAwait, hintRelative, hintMemory, hintCrash,
 }
 
-func (x *run) hint(res environment.Result, errs text) string {
-	f := failure{x: x, res: res, stderr: errs.head + "\n" + errs.tail}
+func (x *run) hint(ctx context.Context, res environment.Result, errs text) string {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	f := failure{ctx: ctx, x: x, res: res, stderr: errs.head + "\n" + errs.tail}
 	f.exception = exceptionLine(f.stderr)
 	for _, h := range hints {
 		if text := h(f); text != "" {
@@ -133,7 +137,7 @@ func hintModule(f failure) string {
 	p := f.x.python
 	top, _, _ := strings.Cut(m[1], ".")
 	text := fmt.Sprintf("The script runs in Python %s, %s (%s).", p.Version, p.Path, p.Why)
-	if venv := f.x.projectVenv(top); venv != "" && f.x.mode == ModeProject {
+	if venv := f.projectVenv(top); venv != "" && f.x.mode == ModeProject {
 		return text + fmt.Sprintf(" %s has %s: activate it in terminal first (source %s), or set %s.python.", venv, top,
 			path.Join(venv, "bin", "activate"), Section)
 	}
@@ -144,11 +148,11 @@ func hintModule(f failure) string {
 }
 
 // projectVenv finds an environment in the session's directory that holds the module. It is only named, never taken unasked (XM-7).
-func (x *run) projectVenv(module string) string {
-	root := path.Join(x.session, ".venv")
-	for _, e := range x.list(path.Join(root, "lib")) {
+func (f failure) projectVenv(module string) string {
+	root := path.Join(f.x.session, ".venv")
+	for _, e := range f.x.list(f.ctx, path.Join(root, "lib")) {
 		for _, form := range []string{module, module + ".py"} {
-			if strings.HasPrefix(e.Name, "python") && x.exists(path.Join(root, "lib", e.Name, "site-packages", form)) {
+			if strings.HasPrefix(e.Name, "python") && f.x.exists(f.ctx, path.Join(root, "lib", e.Name, "site-packages", form)) {
 				return root
 			}
 		}

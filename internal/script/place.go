@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 )
 
-// askTime bounds what is asked of a place after the end of a script, to explain that.
+// askTime bounds all that is asked of a place after the end of a script, to explain that.
 const askTime = 5 * time.Second
 
 // findPlace opens the task's environment and finds the directory that the script starts in.
@@ -101,25 +101,28 @@ func (x *run) findPython(ctx context.Context) error {
 }
 
 // exists reports whether there is a file in the place. It is for explanations: what can't be found out isn't there.
-func (x *run) exists(p string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), askTime)
-	defer cancel()
+func (x *run) exists(ctx context.Context, p string) bool {
+	if ctx.Err() != nil {
+		return false
+	}
 	_, err := x.place.Files().Stat(ctx, environment.Path(p))
 	return err == nil
 }
 
 // list names what is in a directory of the place, nothing where that can't be found out.
-func (x *run) list(dir string) []environment.DirEntry {
-	ctx, cancel := context.WithTimeout(context.Background(), askTime)
-	defer cancel()
+func (x *run) list(ctx context.Context, dir string) []environment.DirEntry {
+	if ctx.Err() != nil {
+		return nil
+	}
 	entries, _ := x.place.Files().ReadDir(ctx, environment.Path(dir))
 	return entries
 }
 
 // follow gives what a path leads to over all links, "" where it leads nowhere.
-func (x *run) follow(p string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), askTime)
-	defer cancel()
+func (x *run) follow(ctx context.Context, p string) string {
+	if ctx.Err() != nil {
+		return ""
+	}
 	real, err := x.place.Files().Resolve(ctx, p, "/")
 	if err != nil {
 		return ""

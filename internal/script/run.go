@@ -221,7 +221,7 @@ func (x *run) execute(outer context.Context) *Report {
 	if x.whole != nil { // where it lies is known once it is whole: it goes where read_file finds it
 		x.spill = x.whole.Path()
 	}
-	rep := x.report(end{res: res, err: err, cause: cause})
+	rep := x.report(outer, end{res: res, err: err, cause: cause})
 	if stood >= shortestWait {
 		d := decimal(stood)
 		rep.ApprovalWait = &d

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -25,12 +26,12 @@ func hintShadow(f failure) string {
 	}
 	for line := range strings.Lines(f.stderr) { // what failed while it was imported
 		file, ok := strings.CutPrefix(strings.TrimSpace(line), `File "`+f.x.session+"/")
-		if name, rest, found := strings.Cut(file, `.py", line `); ok && found && strings.Contains(rest, "in <module>") {
+		if name, rest, found := strings.Cut(file, `.py", line `); ok && found && strings.Contains(rest, "in <module>") && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	for _, name := range names {
-		if file := f.x.shadows(name); file != "" {
+		if file := f.shadows(name); file != "" {
 			return fmt.Sprintf("%s hides the standard library's module %s from the script, as it would from any Python program started there. "+
 				"Rename it, cd elsewhere in terminal first, or run the script with %s.mode strict.", file, name, Section)
 		}
@@ -39,19 +40,20 @@ func hintShadow(f failure) string {
 }
 
 // shadows gives the file of the session's directory that hides a standard module, "" if none does.
-func (x *run) shadows(name string) string {
-	real := x.follow(x.python.Path)
+func (f failure) shadows(name string) string {
+	x := f.x
+	real := x.follow(f.ctx, x.python.Path)
 	parts := strings.SplitN(x.python.Version, ".", 3)
 	if real == "" || len(parts) < 2 {
 		return ""
 	}
 	standard := path.Join(path.Dir(path.Dir(real)), "lib", "python"+parts[0]+"."+parts[1])
 	for _, form := range []string{name + ".py", path.Join(name, "__init__.py")} {
-		if !x.exists(path.Join(standard, form)) {
+		if !x.exists(f.ctx, path.Join(standard, form)) {
 			continue
 		}
 		for _, own := range []string{name, name + ".py"} {
-			if file := path.Join(x.session, own); x.exists(file) {
+			if file := path.Join(x.session, own); x.exists(f.ctx, file) {
 				return file
 			}
 		}
