@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/process"
@@ -12,15 +11,29 @@ import (
 
 // distant are places of other backends than the configured one, opened to look for the jobs that they keep.
 type distant struct {
-	mu     sync.Mutex
-	closed bool
-	open   map[string]environment.Environment // by backend
+	over context.Context // ends when the runtime closes
+	end  context.CancelCauseFunc
+	turn chan struct{}                      // held while one is opened, which may ask a person, and while all are closed
+	open map[string]environment.Environment // by backend; guarded by turn
 }
 
+var errClosing = errors.New("the runtime is closing")
+
+func newDistant() *distant {
+	d := &distant{turn: make(chan struct{}, 1)}
+	d.over, d.end = context.WithCancelCause(context.Background())
+	return d
+}
+
+// close gives up what is being opened and closes what is open.
 func (d *distant) close(ctx context.Context) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed = true
+	d.end(errClosing)
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("close the places of other backends: %w", context.Cause(ctx))
+	}
 	var errs []error
 	for _, e := range d.open {
 		errs = append(errs, e.Close(ctx))
@@ -31,11 +44,18 @@ func (d *distant) close(ctx context.Context) error {
 
 // find gives the place of a backend.
 func (d *distant) find(ctx context.Context, r *Runtime, b environment.Backend) (environment.Environment, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(d.over, func() { cancel(context.Cause(d.over)) })()
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	switch {
-	case d.closed:
-		return nil, errors.New("the runtime is closing")
+	case d.over.Err() != nil:
+		return nil, context.Cause(d.over)
 	case d.open[b.Name] != nil:
 		return d.open[b.Name], nil
 	}
@@ -49,6 +69,11 @@ func (d *distant) find(ctx context.Context, r *Runtime, b environment.Backend) (
 	e, err := b.Open(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	if d.over.Err() != nil { // close may have stopped waiting for it
+		late, done := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer done()
+		return nil, errors.Join(context.Cause(d.over), e.Close(late))
 	}
 	if d.open == nil {
 		d.open = map[string]environment.Environment{}

@@ -227,28 +227,30 @@ func (r *Runtime) probe(ctx context.Context, b env.Backend, about string) []Find
 	return out
 }
 
-// otherTime bounds the look at a backend that isn't used.
+// otherTime bounds the look at each backend that isn't used.
 const otherTime = 10 * time.Second
 
 // checkOthers tells of the backends that aren't used whether they could be, and what to do about it where they can't.
 func (r *Runtime) checkOthers(ctx context.Context) []Finding {
-	ctx, cancel := context.WithTimeoutCause(ctx, otherTime, fmt.Errorf("no answer within %v", otherTime))
-	defer cancel()
 	var out []Finding
 	for _, b := range env.Backends() {
-		if b.Name == r.place.Backend {
-			continue
+		if b.Name != r.place.Backend {
+			out = append(out, r.checkOther(ctx, b)...)
 		}
-		settings, err := r.backendConfig(b)
-		if err == nil && b.Check != nil {
-			err = b.Check(ctx, settings)
-		}
-		if err != nil {
-			out = append(out, Finding{stateOff, b.Name, err.Error()})
-			continue
-		}
-		out = append(out, Finding{stateOK, b.Name, fmt.Sprintf("%s; terminal.backend: %s chooses it", b.Description, b.Name)})
-		out = append(out, r.probe(ctx, b, b.Name)...)
 	}
 	return out
+}
+
+func (r *Runtime) checkOther(ctx context.Context, b env.Backend) []Finding {
+	ctx, cancel := context.WithTimeoutCause(ctx, otherTime, fmt.Errorf("no answer within %v", otherTime))
+	defer cancel()
+	settings, err := r.backendConfig(b)
+	if err == nil && b.Check != nil {
+		err = b.Check(ctx, settings)
+	}
+	if err != nil {
+		return []Finding{{stateOff, b.Name, err.Error()}}
+	}
+	out := []Finding{{stateOK, b.Name, fmt.Sprintf("%s; terminal.backend: %s chooses it", b.Description, b.Name)}}
+	return append(out, r.probe(ctx, b, b.Name)...)
 }

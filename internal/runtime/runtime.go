@@ -79,7 +79,7 @@ type Runtime struct {
 	jobs     *process.Table
 	observer *observe.Observer
 	sudo     session.Sudo
-	distant  distant
+	distant  *distant
 	desk     ask.Desk // for what backends ask of a person
 	memory   tool.Memory
 	sweep    func(string)
@@ -93,7 +93,7 @@ type Runtime struct {
 // Open reads the configuration and builds a runtime. A file that can't be read as YAML is an error; a single bad value is a
 // Problem, and its default holds.
 func Open(_ context.Context, o Options) (*Runtime, error) {
-	r := &Runtime{options: o, environ: variables(o.Environ), sessions: map[*Session]bool{}}
+	r := &Runtime{options: o, environ: variables(o.Environ), sessions: map[*Session]bool{}, distant: newDistant()}
 	var err error
 	if r.home, err = homeDir(o.Home, r.environ); err != nil {
 		return nil, err
