@@ -167,14 +167,41 @@ func members(g *group.Group) []environment.ProcessRef {
 	return g.Members()
 }
 
+// stamp is what changes when a log is written.
+type stamp struct {
+	size     int64
+	modified time.Time
+}
+
+func stampOf(dir string) stamp {
+	i, err := os.Stat(filepath.Join(dir, logName))
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{i.Size(), i.ModTime()}
+}
+
+// follow counts a log that another process writes, if it was written since.
+func (j *job) follow() {
+	now := stampOf(j.dir)
+	j.mu.Lock()
+	same := j.lost != nil && j.seen == now
+	j.mu.Unlock()
+	if !same {
+		j.recount()
+	}
+}
+
+// recount counts a log as it is now.
 func (j *job) recount() {
+	seen := stampOf(j.dir) // before it is read: what is written meanwhile is found the next time
 	c, err := recount(j.dir)
 	if err != nil {
 		j.t.o.Log.Warn("the log of a job can't be read", "id", j.rec.ID, "error", err)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.lost = &c
+	j.lost, j.seen = &c, seen
 }
 
 // detached reports whether nothing tells of the job's end but looking.

@@ -4,6 +4,7 @@ package jobs_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,14 +14,15 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/engine"
+	"github.com/hermes-runtime/hermes/internal/engine/group"
 	"github.com/hermes-runtime/hermes/internal/engine/jobs"
 )
 
-// found changes members of the record of a job that runs, puts it where another table finds it, and gives what that makes of it.
-func found(t *testing.T, change map[string]any) (environment.Process, time.Time) {
+// moved changes members of the record of a job that runs and puts it where another table finds it, with a log last written an hour ago.
+func moved(t *testing.T, change map[string]any) (first *jobs.Table, p environment.Process, log string, last time.Time) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "jobs")
-	first := openTable(t, jobs.Options{Dir: dir})
+	first = openTable(t, jobs.Options{Dir: dir})
 	runs := info(t, start(t, first, script("echo out; exec sleep 600")))
 	b, err := os.ReadFile(filepath.Join(dir, runs.ID, "job.json"))
 	if err != nil {
@@ -36,9 +38,10 @@ func found(t *testing.T, change map[string]any) (environment.Process, time.Time)
 	if b, err = json.Marshal(record); err != nil {
 		t.Fatal(err)
 	}
-	other, last := filepath.Join(t.TempDir(), "jobs"), time.Now().Add(-time.Hour).Truncate(time.Second)
+	last = time.Now().Add(-time.Hour).Truncate(time.Second)
+	other := filepath.Join(t.TempDir(), "jobs")
 	to := filepath.Join(other, runs.ID)
-	log := filepath.Join(to, "log")
+	log = filepath.Join(to, "log")
 	for _, err := range []error{
 		os.MkdirAll(to, 0o700), os.WriteFile(filepath.Join(to, "job.json"), b, 0o600), os.WriteFile(log, []byte("out\n"), 0o600), os.Chtimes(log, last, last),
 	} {
@@ -46,17 +49,49 @@ func found(t *testing.T, change map[string]any) (environment.Process, time.Time)
 			t.Fatal(err)
 		}
 	}
-	p, err := openTable(t, jobs.Options{Dir: other}).Attach(t.Context(), runs.ID)
-	if err != nil {
+	if p, err = openTable(t, jobs.Options{Dir: other}).Attach(t.Context(), runs.ID); err != nil {
 		t.Fatal(err)
 	}
+	return first, p, log, last
+}
+
+// found is what another table makes of a job with such a record, once it was told to end it.
+func found(t *testing.T, change map[string]any) (environment.Process, time.Time) {
+	t.Helper()
+	first, p, _, last := moved(t, change)
 	if left, err := p.Kill(t.Context(), "test"); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
-	if now := info(t, must(first.Attach(t.Context(), runs.ID))); now.Status != environment.JobRunning {
+	if now := info(t, must(first.Attach(t.Context(), info(t, p).ID))); now.Status != environment.JobRunning {
 		t.Errorf("somebody else's process was ended: %+v", now)
 	}
 	return p, last
+}
+
+// A job that a keeper of an older version holds goes on there. Its log is counted when it was written, not at every look.
+func TestInfo_LogOfAnotherKeeperIsCountedWhenItWasWritten(t *testing.T) {
+	_, p, log, last := moved(t, map[string]any{"keeper": group.Self("another").String()})
+	write := func(text string, at time.Time) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(log, []byte(text), 0o600), os.Chtimes(log, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counted := func(lines int, why string) {
+		t.Helper()
+		if i := info(t, p); i.Status != environment.JobRunning || i.Detached || i.Lines != lines {
+			t.Errorf("%s: %+v", why, i)
+		}
+	}
+	counted(1, "as found")
+	write("\n\n\n\n\n", last)
+	counted(5, "more of it")
+	write("a\nbb\n", last) // as nothing that writes a log does: it shows whether it is read
+	counted(5, "neither longer nor later")
+	write("a\nbb\n", last.Add(time.Second))
+	counted(2, "later")
+	write("a\nbb\nc\n", last.Add(time.Second))
+	counted(3, "longer")
 }
 
 func must(p environment.Process, _ error) environment.Process { return p }

@@ -55,7 +55,7 @@ func (j *job) info(preview int) environment.JobInfo {
 	}
 	if i.Detached && j.kept() {
 		i.Detached, i.Note = false, keptNote
-		j.recount() // it goes on there
+		j.follow() // it goes on there
 	}
 	if j.screen != nil {
 		z := j.screen.size()

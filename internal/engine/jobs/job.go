@@ -43,7 +43,8 @@ type job struct {
 	rcpt   *receipt        // nil while it runs
 	ending *ending         // who ends it
 	left   []environment.ProcessRef
-	lost   *counts // of a log whose writer died
+	lost   *counts // of a log that isn't written here
+	seen   stamp   // of that log, when it was counted
 	after  bool    // the command has ended and others of its group go on
 	away   bool    // another process keeps it, one of another version: what it has to tell is told there
 	life   *time.Timer
