@@ -2,7 +2,10 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -110,6 +113,9 @@ func AddItems(ctx context.Context, file, path string, items ...NewItem) error {
 // RemoveItems takes the items out of the list at a dotted path that drop wants gone, and tells how many there were. Comments on lines
 // of their own stay.
 func RemoveItems(ctx context.Context, file, path string, drop func(Item) bool) (removed int, err error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil // nor is one made for that
+	}
 	e := &edit{file: file, path: path}
 	err = e.make(ctx, func(d *Document, text string) (string, error) {
 		removed = 0

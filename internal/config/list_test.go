@@ -160,3 +160,18 @@ func TestAdd_FiftyProcessesAtOnceLoseNothing(t *testing.T) {
 		t.Errorf("the mode is %v, %v; want 0640", info.Mode(), err)
 	}
 }
+
+// Where nothing is written down there is nothing to take out, and no file comes of it.
+func TestRemoveItems_OfNoFileMakesNone(t *testing.T) {
+	home := t.TempDir()
+	for _, dir := range []string{home, filepath.Join(home, "not", "made")} {
+		n, err := RemoveItems(t.Context(), filepath.Join(dir, "config.yaml"), "l", func(Item) bool { return true })
+		if n != 0 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	left, err := os.ReadDir(home)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
