@@ -73,8 +73,7 @@ func (b *Bench) far(ctx context.Context, backend environment.Backend) (*far, err
 	}
 	f := &far{Bench: b, backend: backend}
 	if err := f.open(ctx); err != nil {
-		f.close(ctx)
-		return nil, err
+		return nil, errors.Join(err, f.close(ctx))
 	}
 	b.places[backend.Name] = f
 	return f, nil
@@ -185,7 +184,7 @@ func (f *far) script(ctx context.Context) (float64, string, error) {
 		func() error { return f.bare(ctx, nil, `exec python3 -c 'print(1)'`) })
 }
 
-// ready is the time until a place of its own has run a first command.
+// ready is the time until a place of its own is open. No command is run in it.
 func (f *far) ready(ctx context.Context) (float64, string, error) {
 	var ours, theirs []time.Duration
 	for i := range 8 {
