@@ -29,7 +29,7 @@ var ending = []check{
 	{"ENG-14_AStoppedProcessEndsToo", "", func(t *testing.T, s *suite) {
 		f := join(s.dir(t), "pid")
 		res, _ := s.run(t, environment.Command{
-			Script: `sleep 60 & echo $! >` + string(f) + `; kill -STOP $!; kill -STOP $$`, Timeout: 300 * time.Millisecond, Grace: 100 * time.Millisecond,
+			Script: `sleep 60 & echo $! >` + string(f) + `; kill -STOP $!; kill -STOP $$`, Timeout: 2 * time.Second, Grace: 100 * time.Millisecond,
 		})
 		if res.Reason != environment.TimedOut {
 			t.Errorf("%+v", res)

@@ -80,7 +80,7 @@ func (s *scan) startsOnly(from int) bool {
 // respawns tells whether a function's body, which ends at end, starts itself again beside itself, with nothing that ends it.
 func (s *scan) respawns(name string, end int) {
 	starts, itself := false, false
-	for i := s.i; i < end && i < s.i+bodyOfBomb && name != "" && !s.flags.loops; i++ {
+	for i := s.i; i < min(end, s.i+bodyOfBomb) && name != "" && !s.flags.loops; i++ {
 		switch t := &s.toks[i]; {
 		case t.kind != tokName:
 		case pauses[t.text]:

@@ -75,6 +75,7 @@ func (s *scan) define(name string, params []string, end int) {
 		}
 	}
 	f.params = params
+	end = min(end, len(s.toks)) // a body that nothing closes ends with the text
 	s.respawns(name, end)
 	sc := &scope{fn: f, end: end, local: map[string]bool{}, up: s.scope}
 	s.scope = sc
