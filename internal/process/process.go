@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hermes-runtime/hermes/environment"
 )
@@ -44,8 +43,6 @@ type Options struct {
 // Table is all jobs of a user. It is safe for concurrent use and holds nothing open.
 type Table struct {
 	o Options
-
-	mu sync.Mutex
 }
 
 // New makes a table. It does no I/O.
