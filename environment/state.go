@@ -2,6 +2,7 @@ package environment
 
 import (
 	"maps"
+	"strings"
 	"sync"
 )
 
@@ -27,6 +28,31 @@ func (s *State) Snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Snapshot{Dir: s.dir, Vars: maps.Clone(s.vars)}
+}
+
+// bash exports a function as a variable whose name stands between these.
+const (
+	functionHead = "BASH_FUNC_"
+	functionTail = "%%"
+)
+
+// Functions gives the exported functions that are carried: the text behind each name, "() {" and on. nil = none.
+func (s *State) Functions() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out map[string]string
+	for name, text := range s.vars {
+		f, head := strings.CutPrefix(name, functionHead)
+		f, tail := strings.CutSuffix(f, functionTail)
+		if !head || !tail || text == nil {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[f] = *text
+	}
+	return out
 }
 
 // Dir returns the carried directory, "" while there is none.

@@ -333,3 +333,18 @@ func TestPolicy_QuestionsAboutNoCommand(t *testing.T) {
 		}
 	}
 }
+
+// A function that the session carries is what its name runs, in this command and in those that it starts.
+func TestGate_FunctionsOfTheSessionAreFollowed(t *testing.T) {
+	functions := map[string]string{"f": "() {\n    rm \"$@\"\n}", "ls": "() {\n    rm \"$@\"\n}", "greet": "() {\n    echo hello \"$1\"\n}"}
+	for text, want := range map[string]approval.Outcome{
+		"f -rf /srv/x": "unattended", "ls -rf /srv/x": "unattended", "bash -c 'f -rf /srv/x'": "unattended", "f -rf /": "floor",
+		"greet 'rm -rf /'": "allowed", "command ls -rf /srv/x": "allowed", "f": "allowed",
+	} {
+		req := command(text)
+		req.Functions = functions
+		if d := approval.New(approval.Config{}).Check(t.Context(), req); d.Outcome != want {
+			t.Errorf("%q: %s, want %s: %+v", text, d.Outcome, want, d.Findings)
+		}
+	}
+}

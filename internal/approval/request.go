@@ -78,6 +78,7 @@ type Request struct {
 	Workspace string
 	User      string
 	Vars      map[string]string
+	Functions map[string]string // exported functions that the session carries: the text behind each name
 	EnvID     string
 	Hermes    string              // HERMES_HOME, as the place names it; "" = below Home
 	HostLike  bool                // harm reaches the host: the floor holds
@@ -89,7 +90,7 @@ type Request struct {
 }
 
 func (r *Request) input() analysis.Input {
-	return analysis.Input{Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Hermes: r.Hermes, User: r.User, Vars: r.Vars}
+	return analysis.Input{Dir: r.Dir, Home: r.Home, Workspace: r.Workspace, Hermes: r.Hermes, User: r.User, Vars: r.Vars, Functions: r.Functions}
 }
 
 // Outcome is how a request ended.

@@ -47,6 +47,14 @@ func (m *Manager) Key(name string) string {
 	return key
 }
 
+// Functions are the exported functions that a task carries from one command to the next.
+func (m *Manager) Functions(name string) map[string]string {
+	m.mu.Lock()
+	state := m.task(name).state
+	m.mu.Unlock()
+	return state.Functions()
+}
+
 // Backend is the one that a task works in.
 func (m *Manager) Backend(name string) string {
 	m.mu.Lock()

@@ -23,7 +23,7 @@ func (r *Runtime) facts(o SessionOptions, workspace func() string) dispatch.Fact
 			f.Home, f.User = u.HomeDir, u.Username
 		}
 	}
-	f.HostHome = f.Home
+	f.HostHome, f.Functions = f.Home, r.places.Functions(o.Task)
 	traits, namespace := r.configured(r.places.Backend(o.Task))
 	if info, ok := r.places.Open()[f.Environment]; ok {
 		f.Home, traits, namespace = string(info.Home), info.Traits, info.Namespace

@@ -32,6 +32,7 @@ type Input struct {
 	Hermes    string            // HERMES_HOME: the agent's own files; default: .hermes below Home
 	User      string            // login name
 	Vars      map[string]string // variables that the session is known to carry
+	Functions map[string]string // exported functions that it carries: the text behind each name, "() {" and on
 	Programs  []string          // names that a partly known command word is compared with, besides the carriers'
 	Files     Files             // nil: nothing is known of files
 }

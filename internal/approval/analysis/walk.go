@@ -117,8 +117,14 @@ func (r *reader) walk() {
 	r.spend(0) // what was taken without a look at what is left
 }
 
-// begin is what a shell knows where the text begins.
+// begin is what a shell knows where the text begins. A function that it was given is one that an alias defines and calls.
 func (r *reader) begin() *state {
+	for name, text := range r.in.Functions {
+		if r.aliases == nil {
+			r.aliases = map[string]Word{}
+		}
+		r.aliases[name] = Word{Text: name + " " + text + "\n" + name}
+	}
 	return &state{dirs: []string{r.in.Dir}, budget: &r.out.budget}
 }
 
