@@ -85,7 +85,7 @@ type simple struct {
 
 // run records a command under each program that its first word can be, and follows what it leads to.
 func (r *reader) run(st *state, c simple, at place) output {
-	if !r.step() {
+	if !r.step() || len(c.words) == 0 { // a program's call may have no word that stays
 		return output{}
 	}
 	if len(c.words) > 1 && c.words[0].Text == "--" { // behind the keyword time
