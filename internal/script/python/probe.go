@@ -104,6 +104,9 @@ func parseFacts(path, out string) (facts, error) {
 	if major < 3 || major == 3 && minor < oldestMinor {
 		return facts{}, fmt.Errorf("%s is Python %s, older than %s", path, f.version, Oldest)
 	}
+	if f.executable == "" {
+		return facts{}, fmt.Errorf("%s doesn't say where it is", path)
+	}
 	return f, nil
 }
 
