@@ -83,15 +83,18 @@ func adverse(args []string) {
 
 // noProcesses has the kernel refuse this process any further one. What threads it will need are there by then.
 func noProcesses() {
-	var all sync.WaitGroup
+	var here, all sync.WaitGroup
 	ready := make(chan struct{})
 	for range 20 {
+		here.Add(1)
 		all.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
+			here.Done()
 			<-ready
 		})
 	}
+	here.Wait() // each holds a thread now, and the runtime keeps them for reuse
 	close(ready)
 	all.Wait()
 	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
