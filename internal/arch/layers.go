@@ -25,12 +25,13 @@ var layers = map[string]Layer{
 	"tool": Contract, "environment": Contract, "channel": Contract, "provider": Contract,
 	"internal/registry": Service, "internal/approval": Service, "internal/engine": Service, "internal/session": Service,
 	"internal/envs": Service, "internal/process": Service, "internal/script": Service, "internal/store": Service, "internal/hook": Service,
-	"internal/plugin": Service, "internal/mcp/client": Service,
+	"internal/plugin": Service, "internal/mcp/client": Service, "internal/model": Service, "internal/skill": Service,
 	"environment/envtest": Service, "tool/tooltest": Service, // suites: they drive what implements the contract
 	"toolset": Module, "backend": Module, "channel/terminal": Module,
+	"provider/openai": Module, "provider/anthropic": Module, "provider/recorded": Module,
 	"internal/dispatch": Engine, "internal/agent": Engine,
 	"": Edge, "internal/runtime": Edge, "internal/cli": Edge, "internal/observe": Edge, "internal/bench": Edge,
-	"cmd": Main, "backend/all": Main, "toolset/all": Main, "channel/all": Main, "internal/gen": Main, "internal/arch": Main,
+	"cmd": Main, "backend/all": Main, "toolset/all": Main, "channel/all": Main, "provider/all": Main, "internal/gen": Main, "internal/arch": Main,
 	"internal/recipes": Main,
 	"examples":         Main,
 }
@@ -75,6 +76,7 @@ var thirdParty = map[string][]string{
 	"github.com/pkg/sftp":               {"backend/ssh"},
 	"github.com/creack/pty":             {"internal/engine"},
 	"github.com/charmbracelet/x/vt":     {"internal/engine"},
+	"modernc.org/sqlite":                {"internal/store"},
 	"go.opentelemetry.io/otel":          {"internal/observe"},
 	"go.opentelemetry.io/proto/otlp":    {"internal/observe"},
 }
