@@ -138,7 +138,7 @@ func (r *Runtime) Call(ctx context.Context, c tool.Request) tool.Result {
 
 // CallBatch makes the calls of one model turn: those that don't conflict run side by side, results come in the order of calls.
 func (r *Runtime) CallBatch(ctx context.Context, calls []tool.Request) []tool.Result {
-	return r.session.CallBatch(ctx, calls)
+	return r.session.CallBatch(ctx, tool.Batch{Calls: calls})
 }
 
 // Session is one conversation with tools, directory, variables and approvals of its own.
@@ -172,7 +172,7 @@ func (s *Session) Call(ctx context.Context, c tool.Request) tool.Result { return
 
 // CallBatch makes the calls of one model turn; see Runtime.CallBatch.
 func (s *Session) CallBatch(ctx context.Context, calls []tool.Request) []tool.Result {
-	return s.inner.CallBatch(ctx, calls)
+	return s.inner.CallBatch(ctx, tool.Batch{Calls: calls})
 }
 
 // Interrupt ends the calls that are under way, and says why. Later calls are not affected.

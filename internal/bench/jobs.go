@@ -101,7 +101,7 @@ func killJobs(ctx context.Context, b *Bench) (float64, string, error) {
 			calls[i] = about("kill", id)
 		}
 		start := time.Now()
-		for _, r := range b.session.CallBatch(ctx, calls) {
+		for _, r := range b.session.CallBatch(ctx, tool.Batch{Calls: calls}) {
 			if r.Status != tool.StatusOK {
 				return 0, "", fmt.Errorf("kill: %s", r.JSON)
 			}
@@ -132,7 +132,7 @@ func idleJobs(ctx context.Context, b *Bench) (float64, string, error) {
 	for i := range calls {
 		calls[i] = about("kill", ids[i])
 	}
-	b.session.CallBatch(ctx, calls)
+	b.session.CallBatch(ctx, tool.Batch{Calls: calls})
 	return after - before, fmt.Sprintf("%.1f MB in all", after), err
 }
 

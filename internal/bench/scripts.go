@@ -71,7 +71,7 @@ func batchTime(ctx context.Context, b *Bench) (float64, string, error) {
 		calls = append(calls, tool.Request{ID: strconv.Itoa(i), Name: slowName, Arguments: json.RawMessage(fmt.Sprintf(`{"urls":["%d"]}`, i))})
 	}
 	start := time.Now()
-	for _, r := range b.session.CallBatch(ctx, calls) {
+	for _, r := range b.session.CallBatch(ctx, tool.Batch{Calls: calls}) {
 		if r.Status != tool.StatusOK {
 			return 0, "", errors.New(r.JSON)
 		}

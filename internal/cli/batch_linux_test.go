@@ -148,7 +148,7 @@ func TestBatch_LeavesNothingInItsProcess(t *testing.T) { // BAT-5, ASY-4
 		if err != nil {
 			t.Fatal(err)
 		}
-		results := rt.Session(runtime.SessionOptions{}).CallBatch(t.Context(), requests)
+		results := rt.Session(runtime.SessionOptions{}).CallBatch(t.Context(), tool.Batch{Calls: requests})
 		if len(results) != len(requests) {
 			t.Errorf("%d results for %d calls", len(results), len(requests))
 		}

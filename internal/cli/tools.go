@@ -345,7 +345,7 @@ func (a *app) batch(ctx context.Context, s *runtime.Session, lines []callLine) e
 			calls = append(calls, l.request)
 		}
 	}
-	results := s.CallBatch(ctx, calls)
+	results := s.CallBatch(ctx, tool.Batch{Calls: calls})
 	out := bufio.NewWriter(a.out)
 	for _, l := range lines {
 		answer := struct {

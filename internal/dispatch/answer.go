@@ -44,6 +44,7 @@ func (d *Door) shared(f *flight, first tool.Result) tool.Result {
 	f.result.ID = f.call.ID
 	f.done = true
 	f.account(nil)
+	f.follows.tellEnd(f)
 	return f.result
 }
 
@@ -78,6 +79,7 @@ func (f *flight) leave(ctx context.Context) {
 	if f.hooked && !f.door.hooks.Empty() {
 		f.tellHooks(ctx)
 	}
+	f.remark()
 	if f.host.spills.Load() {
 		f.result.Spill = ownSpill(f.result.JSON)
 	}

@@ -11,18 +11,19 @@ import (
 
 // CallBatch makes the calls of one model turn. Calls that don't conflict run side by side, at most MaxParallelCalls of them;
 // results come back in the order of the calls, exactly one for each, whatever happens.
-func (d *Door) CallBatch(ctx context.Context, s *Session, requests []tool.Request) []tool.Result {
+func (d *Door) CallBatch(ctx context.Context, s *Session, t tool.Batch) []tool.Result {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	whole := &ticket{cancel: cancel}
 	s.Calls.enter(whole)
 	defer s.Calls.leave(whole)
-	b := &batch{door: d, session: s, jobs: make([]*job, len(requests))}
+	b := &batch{door: d, session: s, jobs: make([]*job, len(t.Calls))}
 	b.changed = sync.NewCond(&b.mu)
 	ids := map[string]bool{}
-	for i, r := range requests {
+	for i, r := range t.Calls {
 		r.ID = uniqueID(r.ID, ids, d.newID)
 		b.jobs[i] = &job{index: i, flight: d.prepare(ctx, s, r)}
+		b.jobs[i].flight.follow(i, t)
 	}
 	b.plan(ctx)
 	stop := context.AfterFunc(ctx, func() { b.mu.Lock(); b.changed.Broadcast(); b.mu.Unlock() })

@@ -100,10 +100,10 @@ func TestBatch_OnlyConflictingCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJournal()
 		b := newBed(t, Config{}, j.tool("look", tool.PathScoped, pathOf(false)), j.tool("edit", tool.PathScoped, pathOf(true)), j.tool("shell", tool.Exclusive, nil))
-		rs := b.door.CallBatch(context.Background(), b.placed(), []tool.Request{
+		rs := b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: []tool.Request{
 			request("a", "look", "src"), request("b", "edit", "src/x.go"), request("c", "edit", "doc"), request("d", "look", "srcs"),
 			request("e", "shell", ""), request("f", "look", "src"),
-		})
+		}})
 		for i, id := range []string{"a", "b", "c", "d", "e", "f"} {
 			if rs[i].ID != id || rs[i].JSON != `{"id":"`+id+`"}` {
 				t.Errorf("result %d is %s: %s", i, rs[i].ID, rs[i].JSON)
@@ -129,7 +129,7 @@ func TestBatch_ServersToolsAreExclusiveUnlessAllowed(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.door.registry.SetSettings(registry.Settings{Parallel: map[registry.Origin]bool{origin: allowed}})
-			b.door.CallBatch(context.Background(), b.placed(), []tool.Request{request("a", "remote", "1"), request("b", "remote", "2")})
+			b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: []tool.Request{request("a", "remote", "1"), request("b", "remote", "2")}})
 			if x, y := j.spans["a"], j.spans["b"]; (y[0] < x[1]) != allowed {
 				t.Errorf("allowed %v: %v and %v", allowed, x, y)
 			}
@@ -146,7 +146,7 @@ func TestBatch_PlacesAreLimited(t *testing.T) {
 		for i := range 10 {
 			calls = append(calls, request(fmt.Sprint(i), "look", fmt.Sprint(i)))
 		}
-		b.door.CallBatch(context.Background(), b.placed(), calls)
+		b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: calls})
 		if j.most != 3 || time.Since(j.start) != 4*time.Second {
 			t.Errorf("%d at once, %v in all", j.most, time.Since(j.start))
 		}
@@ -158,7 +158,7 @@ func TestBatch_UnreadableScopeIsExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJournal()
 		b := newBed(t, Config{}, j.tool("odd", tool.PathScoped, nil), j.tool("look", tool.PathScoped, pathOf(false)))
-		b.door.CallBatch(context.Background(), b.placed(), []tool.Request{request("a", "odd", "x"), request("b", "look", "y")})
+		b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: []tool.Request{request("a", "odd", "x"), request("b", "look", "y")}})
 		if j.spans["b"][0] != time.Second {
 			t.Errorf("b began after %v", j.spans["b"][0])
 		}
@@ -170,9 +170,9 @@ func TestBatch_IdenticalReadsRunOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJournal()
 		b := newBed(t, Config{}, j.tool("look", tool.PathScoped, pathOf(false)), j.tool("edit", tool.PathScoped, pathOf(true)))
-		rs := b.door.CallBatch(context.Background(), b.placed(), []tool.Request{
+		rs := b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: []tool.Request{
 			request("a", "look", "x"), request("b", "look", "x"), request("c", "edit", "x"), request("d", "edit", "x"), request("e", "look", "x"),
-		})
+		}})
 		if j.runs != 4 {
 			t.Errorf("%d runs, want 4: a for b too, c, d, e", j.runs)
 		}
@@ -188,7 +188,7 @@ func TestBatch_IdenticalReadsRunOnce(t *testing.T) {
 // BAT-6: missing ids are made, repeated ones told apart.
 func TestBatch_IdsAreUnique(t *testing.T) {
 	b := newBed(t, Config{}, giving("x", 1))
-	rs := b.door.CallBatch(context.Background(), b.session(), []tool.Request{{ID: "i", Name: "x"}, {Name: "x"}, {ID: "i", Name: "nothing_like_it"}, {ID: "i", Name: "x"}})
+	rs := b.door.CallBatch(context.Background(), b.session(), tool.Batch{Calls: []tool.Request{{ID: "i", Name: "x"}, {Name: "x"}, {ID: "i", Name: "nothing_like_it"}, {ID: "i", Name: "x"}}})
 	seen := map[string]bool{}
 	for _, r := range rs {
 		if r.ID == "" || seen[r.ID] {
@@ -211,7 +211,7 @@ func TestBatch_InterruptionAnswersEveryCall(t *testing.T) {
 		}), giving("quick", 1))
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(500*time.Millisecond, func() { cancel(tool.NewMessage) })
-		rs := b.door.CallBatch(ctx, b.session(), []tool.Request{{ID: "q", Name: "quick"}, {ID: "d", Name: "deaf"}, {ID: "s", Name: "shell"}, {ID: "t", Name: "shell"}})
+		rs := b.door.CallBatch(ctx, b.session(), tool.Batch{Calls: []tool.Request{{ID: "q", Name: "quick"}, {ID: "d", Name: "deaf"}, {ID: "s", Name: "shell"}, {ID: "t", Name: "shell"}}})
 		if took := time.Since(j.start); took > 4*time.Second {
 			t.Errorf("the batch took %v", took)
 		}
@@ -268,9 +268,9 @@ func TestBatch_ChangedArgumentsRunAlone(t *testing.T) {
 			}
 			return hook.Verdict{}, nil
 		}})
-		b.door.CallBatch(context.Background(), b.placed(), []tool.Request{
+		b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: []tool.Request{
 			request("a", "look", "1"), request("b", "look", "change1"), request("c", "look", "change2"), request("d", "look", "2"),
-		})
+		}})
 		for _, pair := range [][2]string{{"a", "b"}, {"b", "c"}, {"d", "b"}, {"d", "c"}} {
 			x, y := j.spans[pair[0]], j.spans[pair[1]]
 			if x[0] < y[1] && y[0] < x[1] {
@@ -291,9 +291,9 @@ func TestBatch_ChangedArgumentsWaitForAllEarlierCalls(t *testing.T) {
 			}
 			return hook.Verdict{}, nil
 		}})
-		b.door.CallBatch(context.Background(), b.placed(), []tool.Request{
+		b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: []tool.Request{
 			request("a", "edit", "1"), request("b", "edit", "1"), request("c", "edit", "change"),
-		})
+		}})
 		for _, pair := range [][2]string{{"a", "b"}, {"b", "c"}} {
 			if x, y := j.spans[pair[0]], j.spans[pair[1]]; y[0] < x[1] {
 				t.Errorf("%s (%v) did not wait for %s (%v)", pair[1], y, pair[0], x)
@@ -318,7 +318,7 @@ func TestBatch_LateHookHoldsNobodyUp(t *testing.T) {
 		for i := range 12 { // they run for a second each, so some still wait when the hook returns
 			calls = append(calls, request(fmt.Sprint(i), "look", "1"))
 		}
-		rs := b.door.CallBatch(context.Background(), b.placed(), calls)
+		rs := b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: calls})
 		if rs[0].Status != tool.StatusBlocked || rs[12].Status != tool.StatusOK || j.runs != 12 {
 			t.Errorf("%s, %s, %d ran", rs[0].JSON, rs[12].JSON, j.runs)
 		}

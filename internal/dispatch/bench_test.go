@@ -62,7 +62,7 @@ func BenchmarkBatch(b *testing.B) {
 		calls[i] = tool.Request{ID: fmt.Sprint(i), Name: "x", Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))} // equal reads would run once
 	}
 	for b.Loop() {
-		for _, r := range bed.door.CallBatch(context.Background(), bed.session(), calls) {
+		for _, r := range bed.door.CallBatch(context.Background(), bed.session(), tool.Batch{Calls: calls}) {
 			if r.Status != tool.StatusOK {
 				b.Fatal(r.JSON)
 			}

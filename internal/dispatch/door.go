@@ -163,6 +163,7 @@ type flight struct {
 	ticket  ticket
 	watch   hookWatch
 	alone   func() // waits until nothing else of the batch runs; nil outside a batch
+	follows followers
 	limits  asyncLimits
 	judged  []judged // acts that may be done, until the call runs
 	exposed sync.Once
@@ -187,7 +188,7 @@ type step func(ctx context.Context, f *flight)
 // The steps before a call may start, and those from its start to its handler's answer.
 var (
 	preparing  = []step{resolveName, readArguments}
-	performing = []step{askHooks, approve, reserveAudit, run}
+	performing = []step{askHooks, guard, approve, reserveAudit, begin, run}
 )
 
 // Call makes one call and returns its one answer.
@@ -202,8 +203,11 @@ func (d *Door) Call(ctx context.Context, s *Session, r tool.Request) tool.Result
 func (d *Door) prepare(ctx context.Context, s *Session, r tool.Request) *flight {
 	f := &flight{door: d, session: s, request: r, begun: time.Now()}
 	f.call = tool.Call{
-		ID: r.ID, Parent: s.Parent, Session: s.ID, Task: s.Task, Turn: s.Turn, UserTask: r.UserTask, Caller: s.Caller,
+		ID: r.ID, Parent: s.Parent, Session: s.ID, Task: s.Task, UserTask: r.UserTask, Caller: s.Caller,
 		Name: r.Name, Raw: r.Arguments,
+	}
+	if s.outer != nil {
+		f.call.Turn = s.outer.call.Turn
 	}
 	f.host.flight = f
 	f.call.Host = &f.host
@@ -228,6 +232,7 @@ func (d *Door) finish(ctx context.Context, f *flight) tool.Result {
 	}
 	f.safely(func() { f.leave(ctx) })
 	f.account(span)
+	f.follows.tellEnd(f)
 	return f.result
 }
 
@@ -251,7 +256,7 @@ func (f *flight) perform(ctx context.Context) *flight {
 	if f.await(ctx, finished) {
 		return f
 	}
-	left := &flight{door: f.door, session: f.session, request: f.request, entry: f.entry, call: spare}
+	left := &flight{door: f.door, session: f.session, request: f.request, entry: f.entry, call: spare, follows: f.follows}
 	left.host.flight = left
 	f.note(func() { left.record, left.hooked, left.call.Args = f.record, f.hooked, f.call.Args })
 	left.result.Duration = time.Since(f.begun)

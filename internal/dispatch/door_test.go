@@ -86,7 +86,7 @@ func newBed(t testing.TB, c Config, tools ...tool.Tool) *bed {
 }
 
 func (b *bed) session() *Session {
-	return &Session{ID: "s", Task: "t", Turn: "u", Caller: tool.CallerModel, Spill: b.spill, Calls: &Calls{}}
+	return &Session{ID: "s", Task: "t", Caller: tool.CallerModel, Spill: b.spill, Calls: &Calls{}}
 }
 
 func (b *bed) call(t testing.TB, name, args string) tool.Result {
@@ -525,7 +525,7 @@ func TestFit_AtTheBudgetNothingIsCut(t *testing.T) {
 // SIZ-6: the largest results of a batch go first, until all fit.
 func TestFit_BatchSpillsTheLargestFirst(t *testing.T) {
 	b := newBed(t, Config{TurnResultChars: 30_000}, giving("a", strings.Repeat("a", 25_000)), giving("b", strings.Repeat("b", 10_000)), giving("c", "c"))
-	rs := b.door.CallBatch(context.Background(), b.session(), []tool.Request{{Name: "b"}, {Name: "a"}, {Name: "c"}})
+	rs := b.door.CallBatch(context.Background(), b.session(), tool.Batch{Calls: []tool.Request{{Name: "b"}, {Name: "a"}, {Name: "c"}}})
 	if rs[0].Spill != nil || rs[1].Spill == nil || rs[2].Spill != nil {
 		t.Errorf("spilled: %v %v %v", rs[0].Spill, rs[1].Spill, rs[2].Spill)
 	}
@@ -543,7 +543,7 @@ func TestFit_BatchKeepsTheFilesOfTools(t *testing.T) {
 			"spilled": tool.Spill{Path: f.Path(), Chars: 50_000, Lines: 5000, Field: "output"}}, f.Close()
 	}))
 	b.spill.opens = true
-	rs := b.door.CallBatch(context.Background(), b.session(), []tool.Request{{ID: "1", Name: "own"}, {ID: "2", Name: "own", Arguments: json.RawMessage(`{"n":2}`)}})
+	rs := b.door.CallBatch(context.Background(), b.session(), tool.Batch{Calls: []tool.Request{{ID: "1", Name: "own"}, {ID: "2", Name: "own", Arguments: json.RawMessage(`{"n":2}`)}}})
 	if total := len(rs[0].JSON) + len(rs[1].JSON); total > 12_000 {
 		t.Errorf("%d characters", total)
 	}
@@ -653,7 +653,7 @@ func TestDispatch_PanicOfAnObserverStaysThere(t *testing.T) {
 				panic(at)
 			}
 		}
-		rs := b.door.CallBatch(context.Background(), b.session(), []tool.Request{{ID: "1", Name: "x"}, {ID: "2", Name: "y"}})
+		rs := b.door.CallBatch(context.Background(), b.session(), tool.Batch{Calls: []tool.Request{{ID: "1", Name: "x"}, {ID: "2", Name: "y"}}})
 		if len(rs) != 2 || rs[0].Status != tool.StatusOK || rs[0].Name != "x" || rs[1].Type != tool.ErrTypeUnknownTool {
 			t.Errorf("%s: %+v", at, rs)
 		}

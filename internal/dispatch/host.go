@@ -20,7 +20,6 @@ import (
 type Session struct {
 	ID     string
 	Task   string
-	Turn   string
 	Parent string // id of the call that this session's calls are made in; "" = none
 	outer  *flight
 	Caller tool.Caller

@@ -193,7 +193,9 @@ func TestDispatch_HandlerSeesTheUserTask(t *testing.T) {
 		note(c)
 		return c.Host.Invoke(ctx, tool.Request{Name: "inner", UserTask: "made up by the script"}).JSON, nil
 	}), simple("inner", func(_ context.Context, c *tool.Call) (any, error) { note(c); return 1, nil }))
-	b.door.Call(context.Background(), b.session(), tool.Request{ID: "c1", Name: "outer", UserTask: "tidy up", Arguments: json.RawMessage(`{"n":3}`)})
+	b.door.CallBatch(context.Background(), b.session(), tool.Batch{Turn: "u", Calls: []tool.Request{
+		{ID: "c1", Name: "outer", UserTask: "tidy up", Arguments: json.RawMessage(`{"n":3}`)},
+	}})
 	if len(seen) != 2 {
 		t.Fatalf("%d calls ran", len(seen))
 	}
@@ -222,7 +224,7 @@ func TestBatch_NoCallIsOneTooMany(t *testing.T) {
 			}
 			calls = append(calls, request(fmt.Sprint(i), name, fmt.Sprint(i)))
 		}
-		rs := b.door.CallBatch(context.Background(), b.placed(), calls)
+		rs := b.door.CallBatch(context.Background(), b.placed(), tool.Batch{Calls: calls})
 		if len(rs) != len(calls) || j.runs != len(calls) {
 			t.Fatalf("%d answers and %d runs for %d calls", len(rs), j.runs, len(calls))
 		}

@@ -86,7 +86,7 @@ func TestInvoke_NestsAtAnyDepth(t *testing.T) {
 		r := c.Host.Invoke(ctx, tool.Request{ID: fmt.Sprintf("%s/%d", c.ID, n), Name: "nest", Arguments: []byte(fmt.Sprintf(`{"n":%d}`, n-1))})
 		return r.JSON, r.Err
 	}))
-	r := b.door.CallBatch(context.Background(), b.session(), []tool.Request{{ID: "c", Name: "nest", Arguments: []byte(fmt.Sprintf(`{"n":%d}`, depth))}})[0]
+	r := b.door.CallBatch(context.Background(), b.session(), tool.Batch{Calls: []tool.Request{{ID: "c", Name: "nest", Arguments: []byte(fmt.Sprintf(`{"n":%d}`, depth))}}})[0]
 	if r.Status != tool.StatusOK || len(b.audit.lines(t)) != depth+1 {
 		t.Errorf("%s, %d audit lines", r.JSON, len(b.audit.lines(t)))
 	}

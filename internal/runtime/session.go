@@ -34,6 +34,7 @@ type SessionOptions struct {
 	Root     string           // the session that began this one's ancestors; "" = it is no child
 	YesTo    []string         // keys approved in advance
 	Services []any            // further services for the tools of this session
+	Agent    bool             // a model's conversation: the tools that need one run, and not their stubs
 	User     bool             // there is no conversation: what goes on in the background belongs to the user, who sees all of it
 	Progress func(dispatch.Progress)
 }
@@ -74,7 +75,7 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	place := func(ctx context.Context) (environment.Place, error) { return r.places.Place(ctx, o.Task) }
 	workspace := r.workspace(o.Task)
 	s.inner = dispatch.Session{
-		ID: o.ID, Task: o.Task, Caller: o.Caller, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
+		ID: o.ID, Task: o.Task, Caller: o.Caller, Agent: o.Agent, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
 		Dir:      func() string { return r.places.Dir(o.Task) },
 		Services: &services{outer: r.services, held: append([]any{offer{s}, availability{r, o.Task}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}}, o.Services...)},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
@@ -129,8 +130,8 @@ func (s *Session) Call(ctx context.Context, r tool.Request) tool.Result {
 }
 
 // CallBatch makes the calls of one model turn.
-func (s *Session) CallBatch(ctx context.Context, rs []tool.Request) []tool.Result {
-	return s.runtime.door.CallBatch(ctx, &s.inner, rs)
+func (s *Session) CallBatch(ctx context.Context, b tool.Batch) []tool.Result {
+	return s.runtime.door.CallBatch(ctx, &s.inner, b)
 }
 
 // Service finds a service that the session's tools see.
