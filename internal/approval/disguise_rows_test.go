@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,14 +25,78 @@ func judge(command string) *approval.Report {
 	return approval.Analyze(command, analysis.Input{Dir: "/data/app", Home: "/home/ann"})
 }
 
-// disguisable leaves out the rows about texts that can't be read: another text around them makes another text.
-func disguisable() []rules.Row {
-	return slices.DeleteFunc(slices.Clone(rules.Table()), func(r rules.Row) bool { return strings.HasPrefix(r.ID, "analysis.") })
+// contradiction is a disguise under which an example makes another act, or a look-alike becomes one, so that the same finding would be
+// wrong. A disguise not named here has to keep what is found: no row and no example is left out as a whole.
+type contradiction struct {
+	row, why  string
+	looks     bool     // it is about look-alikes
+	texts     []string // examples or look-alikes of the row
+	disguises []string
 }
 
-// definition is a text that only defines a function, whose body does what it is called with: it runs nothing, least of all in a scope of
-// its own.
-var definition = regexp.MustCompile(`^\w+ *\(\) *\{ "?\$@"?; \}$`)
+var contradictions = []contradiction{
+	{row: "sudo.shell", disguises: []string{"pipe, last"}, why: "a shell for a person runs nothing when its input is empty",
+		texts: []string{"sudo -i", "sudo -s", "sudo su", "sudo su -", "su", "su -", "su root", "sudo bash", "doas -s", "pkexec bash", "sudo -u bob -i", "sudo /bin/sh",
+			"sudo env A=1 bash", "su -l", "sudo bash -i", "sudo -Es"}},
+	{row: "analysis.unparsed", texts: []string{"echo )"}, disguises: []string{"substitution", "here-document, evaluated"},
+		why: "the parenthesis ends the substitution, and what is left is a sound text"},
+	{row: "analysis.unparsed", looks: true, texts: []string{"", "# only a comment"}, disguises: slices.Concat(compound, []string{"pipe, last"}),
+		why: "bash wants a command between the words of a compound one"},
+	{row: "analysis.unparsed", looks: true, texts: []string{"cat <<EOF\nopen"}, why: "what ends the disguise is part of the open here-document, so that it has no end",
+		disguises: slices.Concat(compound, []string{"pipe, last", "while", "until", "case", "substitution", "substitution in an assignment", "process substitution", "here-document, evaluated"})},
+	{row: "delete.bulk", looks: true, texts: []string{"rm a b c"}, disguises: []string{"echo | xargs §"}, why: "to delete what an input names is this row's act"},
+	{row: "perm.recursive", looks: true, texts: []string{"chmod 644 x", "chown root x", "chmod 644 /etc/nginx/nginx.conf", "chown root:root /etc/x"},
+		disguises: []string{"echo | xargs §"}, why: "to change what an input names is this row's act"},
+	{row: "sudo.password", looks: true, texts: []string{"su -c id", "sudo -S ls"}, disguises: []string{"pipe, last", "sourced here-document"},
+		why: "a password that is read from an input is this row's act"},
+}
+
+// compound are disguises that need at least one command in their place, and an end of their own.
+var compound = []string{"group", "subshell", "if", "else", "elif", "condition", "for", "for, counted", "function", "function, old spelling",
+	"function defined in a loop", "exported function", "and", "or", "pipe, first", "background", "not", "timed", "redirected"}
+
+func (c contradiction) covers(row, text, disguise string, looks bool) bool {
+	return c.row == row && c.looks == looks && slices.Contains(c.texts, text) && slices.Contains(c.disguises, disguise)
+}
+
+// wearable are the disguises of text, a later form of one of a row's examples or look-alikes, under which the same has to be said of it.
+func wearable(text, row, of string, looks bool) []disguise {
+	return slices.DeleteFunc(disguises(text), func(d disguise) bool {
+		return slices.ContainsFunc(contradictions, func(c contradiction) bool { return c.covers(row, of, d.name, looks) })
+	})
+}
+
+// Done-when 2: what the table lets go is let go for a reason that holds. Each text in it changes its meaning under each of the disguises.
+func TestDisguise_ContradictionsAreReal(t *testing.T) {
+	used := make([]int, len(contradictions))
+	for _, row := range rules.Table() {
+		for _, looks := range []bool{false, true} {
+			texts := row.Examples
+			if looks {
+				texts = row.LookAlikes
+			}
+			for _, text := range texts {
+				for _, d := range disguises(text) {
+					for i, c := range contradictions {
+						if !c.covers(row.ID, text, d.name, looks) {
+							continue
+						}
+						used[i]++
+						in := d.of(text, rand.New(rand.NewPCG(1, 2)))
+						if found := slices.Contains(ids(judge(in)), row.ID); found != looks {
+							t.Errorf("%s needs no exception for %q under %q: %q", row.ID, text, d.name, in)
+						}
+					}
+				}
+			}
+		}
+	}
+	for i, c := range contradictions {
+		if want := len(c.texts) * len(c.disguises); used[i] != want {
+			t.Errorf("%s, %q: %d pairs of a text and a disguise are there, want %d", c.row, c.why, used[i], want)
+		}
+	}
+}
 
 // someOf takes, of many disguises, n others for each turn, so that the examples of a row share all of them.
 func someOf(ways []disguise, turn, n int) []disguise {
@@ -71,17 +134,11 @@ func (f *failures) report(t *testing.T, of int) {
 
 // A92: an example of a row stays one in every disguise. The numbers that names in a disguise get come from a fixed seed.
 func TestDisguise_ExamplesKeepTheirRow(t *testing.T) {
-	for _, row := range disguisable() {
+	for _, row := range rules.Table() {
 		t.Run(row.ID, func(t *testing.T) {
 			r, bad, tried := rand.New(rand.NewPCG(1, 2)), failures{}, 0
 			for turn, example := range row.Examples {
-				if definition.MatchString(example) {
-					continue
-				}
-				ways := disguises(example)
-				if row.ID == "sudo.shell" { // it is a shell for a person, without commands on its input
-					ways = slices.DeleteFunc(ways, func(d disguise) bool { return d.feeds })
-				}
+				ways := wearable(example, row.ID, example, false)
 				if len(ways) < minDisguises {
 					t.Errorf("%q: %d ways to disguise it, want %d", example, len(ways), minDisguises)
 				}
@@ -100,11 +157,11 @@ func TestDisguise_ExamplesKeepTheirRow(t *testing.T) {
 
 // A92: what only looks like a row's act doesn't become one by a disguise.
 func TestDisguise_LookAlikesStayOut(t *testing.T) {
-	for _, row := range disguisable() {
+	for _, row := range rules.Table() {
 		t.Run(row.ID, func(t *testing.T) {
 			r, bad, tried := rand.New(rand.NewPCG(3, 4)), failures{}, 0
 			for turn, look := range row.LookAlikes {
-				ways := slices.DeleteFunc(disguises(look), func(d disguise) bool { return d.feeds })
+				ways := wearable(look, row.ID, look, true)
 				if len(ways) < minDisguises {
 					t.Errorf("%q: %d ways to disguise it, want %d", look, len(ways), minDisguises)
 				}
@@ -154,29 +211,24 @@ func fixed(t *testing.T) {
 
 // A92, by chance: disguises over disguises keep what was found, data stays data, the same text gets the same answer, and spans lie in it.
 func TestDisguise_OverDisguises(t *testing.T) {
-	rows, data := disguisable(), asData()
+	rows, data := rules.Table(), asData()
 	fixed(t)
 	rapid.Check(t, func(t *rapid.T) {
 		row := &rows[rapid.IntRange(0, len(rows)-1).Draw(t, "row")]
-		text := rapid.SampledFrom(row.Examples).Draw(t, "example")
-		if definition.MatchString(text) {
-			t.Skip("it runs nothing")
-		}
+		example := rapid.SampledFrom(row.Examples).Draw(t, "example")
+		text := example
 		seed := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		var worn []string
+		var layers []string
 		for range rapid.IntRange(1, 3).Draw(t, "layers") {
-			ways := disguises(text)
-			if row.ID == "sudo.shell" {
-				ways = slices.DeleteFunc(ways, func(d disguise) bool { return d.feeds })
-			}
+			ways := wearable(text, row.ID, example, false)
 			d := ways[rapid.IntRange(0, len(ways)-1).Draw(t, "disguise")]
 			text = d.of(text, seed)
-			worn = append(worn, d.name)
+			layers = append(layers, d.name)
 		}
 		report := judge(text)
 		got := ids(report)
 		if !slices.Contains(got, row.ID) {
-			t.Errorf("%s in %q: %q: %v", row.ID, worn, text, got)
+			t.Errorf("%s in %q: %q: %v", row.ID, layers, text, got)
 		}
 		if again := ids(judge(text)); !slices.Equal(got, again) {
 			t.Errorf("%q: %v, then %v", text, got, again)

@@ -16,13 +16,6 @@ type disguise struct {
 	of   func(command string, r *rand.Rand) string
 	// newScope: the positional parameters of the text are other ones than outside.
 	newScope bool
-	// feeds: the command gets a standard input or arguments that it hadn't, which may make another act of it.
-	feeds bool
-}
-
-func feeding(d disguise) disguise {
-	d.feeds = true
-	return d
 }
 
 // single puts a text in single quotes, as one word.
@@ -118,9 +111,11 @@ func textDisguises() []disguise {
 		around("case", "case x in y) :;; *) §\n;; esac"),
 		within("function", "f_() { §\n}; f_"),
 		within("function, old spelling", "function f_ { §\n}\nf_"),
+		within("function defined in a loop", "for i_ in 1; do f_() { §\n}; done; f_"),
+		within("exported function", "f_() { §\n}; export -f f_; bash -c f_"),
 		around("and", "true && { §\n}"),
 		around("or", "false || { §\n}"),
-		feeding(around("pipe, last", "true | { §\n}")),
+		around("pipe, last", "true | { §\n}"),
 		around("pipe, first", "{ §\n} | cat"),
 		around("background", "{ §\n} & wait"),
 		around("not", "! { §\n}"),
@@ -146,33 +141,30 @@ func textDisguises() []disguise {
 		quoted("eval in eval", "v_=§; eval 'eval \"$v_\"'"),
 		quoted("variable", "v_=§; eval \"$v_\""),
 		quoted("variable to bash", "v_=§; bash -c \"$v_\""),
-		feeding(quoted("here-string", "bash <<< §")),
-		feeding(quoted("echo to bash", "printf '%s\\n' § | bash")),
-		feeding(quoted("printf to bash -s", "printf '%s\\n' § | bash -s --")),
+		quoted("here-string", "bash <<< §"),
+		quoted("echo to bash", "printf '%s\\n' § | bash"),
+		quoted("printf to bash -s", "printf '%s\\n' § | bash -s --"),
 		quoted("file of a substitution", "bash <(printf '%s\\n' §)"),
 		quoted("sourced substitution", "source <(printf '%s\\n' §)"),
 		quoted("trap", "trap § EXIT"),
 		quoted("parameter of a function", "f_() { eval \"$1\"; }; f_ §"),
 		quoted("array", "a_=(bash -c §); \"${a_[@]}\""),
 		quoted("positional parameters", "set -- bash -c §; \"$@\""),
-		feeding(within("here-document to bash", "bash <<'STOP_'\n§\nSTOP_")),
-		feeding(within("here-document through cat", "cat <<'STOP_' | bash\n§\nSTOP_")),
-		feeding(within("sourced here-document", ". /dev/stdin <<'STOP_'\n§\nSTOP_")),
+		within("here-document to bash", "bash <<'STOP_'\n§\nSTOP_"),
+		within("here-document through cat", "cat <<'STOP_' | bash\n§\nSTOP_"),
+		within("sourced here-document", ". /dev/stdin <<'STOP_'\n§\nSTOP_"),
 		{name: "escapes", newScope: true, of: func(c string, r *rand.Rand) string { return "bash -c " + ansi(c, r) }},
 		{name: "escapes, evaluated", newScope: true, of: func(c string, r *rand.Rand) string { return "eval " + ansi(c, r) }},
-		feeding(coded("base64", "echo § | base64 -d | bash", encoded)),
-		feeding(coded("base64 here-string", "base64 --decode <<< § | bash -s", encoded)),
+		coded("base64", "echo § | base64 -d | bash", encoded),
+		coded("base64 here-string", "base64 --decode <<< § | bash -s", encoded),
 		coded("base64 substitution", "bash -c \"$(echo § | base64 -d)\"", encoded),
 		coded("base64 evaluated", "eval \"$(base64 -d <<< §)\"", encoded),
-		feeding(coded("base64 twice", "echo § | base64 -d | base64 -d | bash", func(s string) string { return encoded(encoded(s)) })),
-		feeding(coded("hex", "echo § | xxd -r -p | bash", func(s string) string { return hex.EncodeToString([]byte(s)) })),
-		feeding(coded("rot13", "printf '%s\\n' § | tr 'A-Za-z' 'N-ZA-Mn-za-m' | bash", rot13)),
-		feeding(coded("backwards", "printf '%s\\n' § | rev | bash", backwards)),
+		coded("base64 twice", "echo § | base64 -d | base64 -d | bash", func(s string) string { return encoded(encoded(s)) }),
+		coded("hex", "echo § | xxd -r -p | bash", func(s string) string { return hex.EncodeToString([]byte(s)) }),
+		coded("rot13", "printf '%s\\n' § | tr 'A-Za-z' 'N-ZA-Mn-za-m' | bash", rot13),
+		coded("backwards", "printf '%s\\n' § | rev | bash", backwards),
 	}
 }
-
-// wrapped makes a disguise of a command that is one program with its words.
-func wrapped(format string) disguise { return around(format, format) }
 
 // simpleDisguises work on one simple command.
 func simpleDisguises() []disguise {
@@ -237,9 +229,7 @@ func simpleDisguises() []disguise {
 			list = append(list, quoted(f, f))
 			continue
 		}
-		d := wrapped(f)
-		d.feeds = strings.Contains(f, "xargs")
-		list = append(list, d)
+		list = append(list, around(f, f))
 	}
 	for _, q := range quotings {
 		list = append(list, disguise{name: "quoting: " + q.name, of: func(c string, r *rand.Rand) string {

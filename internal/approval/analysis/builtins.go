@@ -303,7 +303,7 @@ func (st *state) ifs() string {
 	return " \t\n"
 }
 
-func setOptions(_ *reader, st *state, c *Command) {
+func setOptions(r *reader, st *state, c *Command) {
 	for i, w := range c.Words[1:] {
 		text := w.Text
 		switch {
@@ -313,8 +313,13 @@ func setOptions(_ *reader, st *state, c *Command) {
 			}
 			st.args, st.argsOK = c.Words[i+1:], true
 			return
-		case strings.HasPrefix(text, "-") && strings.Contains(text, "e"), text == "errexit":
+		case strings.HasPrefix(text, "-"):
+			st.errexit = st.errexit || strings.Contains(text, "e")
+			r.exportsAll = r.exportsAll || strings.Contains(text, "a")
+		case text == "errexit":
 			st.errexit = true
+		case text == "allexport":
+			r.exportsAll = true
 		case strings.HasPrefix(text, "+") && strings.Contains(text, "e"):
 			st.errexit = false
 		}
@@ -350,7 +355,8 @@ func printfVar(r *reader, st *state, c *Command) {
 }
 
 // declareWords handles a declaration that the grammar didn't see as one, because it stood behind a wrapper.
-func declareWords(_ *reader, st *state, c *Command) {
+func declareWords(r *reader, st *state, c *Command) {
+	r.exports(st, c.Program, texts(c.Words[1:]))
 	for _, w := range c.Words[1:] {
 		if name, val, ok := strings.Cut(w.Text, "="); ok && len(w.Alts) == 0 {
 			st.set(name, variable{vals: []string{val}})

@@ -142,7 +142,7 @@ func (r *reader) loop(st *state, body func(*state) output) output {
 		}
 	}
 	r.loops--
-	if len(branch.assigned) > 0 || !slices.Equal(branch.dirs, st.dirs) {
+	if branch.owned || !slices.Equal(branch.dirs, st.dirs) {
 		st.merge(branch, r)
 	}
 	return output{}
@@ -200,7 +200,11 @@ func (r *reader) define(st *state, c *syntax.FuncDecl, at place) {
 	at.stdin, at.last = Stdin{}, false
 	st.own()
 	bomb := r.multiplies(c.Body, name)
-	st.funcs[name] = &function{body: c.Body, at: at, bomb: bomb}
+	f := &function{body: c.Body, at: at, bomb: bomb}
+	st.funcs[name], r.defined = f, append(r.defined, f)
+	if r.exportsAll {
+		r.export(name, f)
+	}
 	if bomb {
 		r.note(NoteBomb, r.span(c, at), fmt.Sprintf("%s starts copies of itself without end", name))
 	}

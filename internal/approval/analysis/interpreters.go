@@ -248,7 +248,7 @@ func (r *reader) interpreter(st *state, c *Command, lang interpreter, at place) 
 	}
 	r.imported(st, p, c, at)
 	sub := st.clone()
-	sub.funcs, sub.errexit = nil, false
+	sub.funcs, sub.errexit = r.exported, false
 	sub.args, sub.argsOK, sub.name = p.args, true, p.name
 	for _, a := range c.Assigns {
 		sub.set(a.Name, variable{vals: a.Value.Values(), from: a.Value.From})

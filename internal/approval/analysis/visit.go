@@ -28,9 +28,11 @@ func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
 	var change func(string) string
 	refers := false
 	r.listsVariables(st, c, at)
+	var words []string
 	for _, a := range c.Args {
 		if a.Name == nil {
 			w := r.value(st, a.Value, at)
+			words = append(words, w.Text)
 			r.subscript(st, w, r.shellItself(c, at), at)
 			switch w.Text { // declare -l, -u
 			case "-l", "-xl", "-lx", "-gl":
@@ -42,7 +44,9 @@ func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
 			}
 			continue
 		}
-		if !a.Naked {
+		if a.Naked {
+			words = append(words, a.Name.Value)
+		} else {
 			set := r.assign(st, a, at)
 			if refers && len(set.Value.Alts) == 0 && syntax.ValidName(set.Value.Text) {
 				st.set(set.Name, variable{ref: set.Value.Text})
@@ -54,6 +58,26 @@ func (r *reader) declare(st *state, c *syntax.DeclClause, at place) {
 			r.variableSet(st, set.Name, set.Value, r.setter(c.Variant.Value, a, at), at)
 		}
 	}
+	r.exports(st, c.Variant.Value, words)
+}
+
+// exports notes the functions that a declaration gives to the shells that are started later: export -f NAME, declare -fx NAME.
+func (r *reader) exports(st *state, program string, words []string) {
+	functions, exported := false, program == "export"
+	for _, w := range words {
+		if strings.HasPrefix(w, "-") {
+			functions, exported = functions || strings.Contains(w, "f"), exported || strings.Contains(w, "x")
+		} else if f := st.funcs[w]; f != nil && functions && exported {
+			r.export(w, f)
+		}
+	}
+}
+
+func (r *reader) export(name string, f *function) {
+	if r.exported == nil {
+		r.exported = map[string]*function{}
+	}
+	r.exported[name] = f
 }
 
 // setter is the command that sets a variable, which the grammar doesn't take for one.

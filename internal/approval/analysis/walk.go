@@ -18,10 +18,13 @@ type reader struct {
 	folded     int
 	ticks      int
 	end        time.Time
-	masked     bool            // the text being read has private characters for marks
-	full       bool            // a limit was reached: nothing more is read
-	processOut map[Flow]output // what process substitutions print
-	aliases    map[string]Word // bodies; whether a shell expands them isn't known, so the program of that name counts too
+	masked     bool                 // the text being read has private characters for marks
+	full       bool                 // a limit was reached: nothing more is read
+	processOut map[Flow]output      // what process substitutions print
+	aliases    map[string]Word      // bodies; whether a shell expands them isn't known, so the program of that name counts too
+	defined    []*function          // in the order of the text
+	exported   map[string]*function // those that later shells have
+	exportsAll bool                 // set -a
 	respawned  map[*function]int
 	files      map[string]file     // that the text itself made
 	loops      int                 // loops around the place
@@ -128,15 +131,11 @@ func (r *reader) begin() *state {
 	return &state{dirs: []string{r.in.Dir}, budget: &r.out.budget}
 }
 
-// uncalled reads the functions that nothing called, with parameters that aren't known: a later command may call them.
+// uncalled reads the functions that nothing called, in whatever scope they were defined, with parameters that aren't known: a later
+// command may call them.
 func (r *reader) uncalled(st *state) {
-	names := make([]string, 0, len(st.funcs))
-	for name := range st.funcs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		f := st.funcs[name]
+	for i := 0; i < len(r.defined) && !r.full; i++ { // a body may define more
+		f := r.defined[i]
 		if f.called {
 			continue
 		}
