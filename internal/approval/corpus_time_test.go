@@ -3,6 +3,7 @@ package approval_test
 import (
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -167,15 +168,59 @@ func TestTime_WhatIsTooMuchIsAsked(t *testing.T) {
 		"trimming":              "a=" + text + ";" + strings.Repeat("${a#*c*d*e};", 100),
 		"regular expressions":   "a=" + text + ";" + strings.Repeat("[[ $a =~ (a{100}){9}b ]];", 50),
 		"filters":               "echo " + text + text + strings.Repeat("|sed -E 's/(a*)*b/c/g'", 300),
-		"programs":              strings.Repeat("node -e 'a;';", 1900),
-		"calls":                 "f(){ a;a;a;a;a;a;a;a;};g(){ f;f;f;f;f;f;f;f;};h(){ g;g;g;g;g;g;g;g;};h;h;h;h;h",
-		"SQL, in judging":       "a='" + strings.Repeat("+", 20_000) + "';" + strings.Repeat(`psql -c "$a";`, 8),
+		"programs":              strings.Repeat("node -e 'a;';", 3000),
+		"calls":                 "f(){ a;a;a;a;a;a;a;a;};g(){ f;f;f;f;f;f;f;f;};h(){ g;g;g;g;g;g;g;g;};h;h;h;h;h;h;h;h;h;h",
+		"SQL, in judging":       "a='" + strings.Repeat("+", 20_000) + "';" + strings.Repeat(`psql -c "$a";`, 16),
 	} {
 		if got := approval.Analyze(command, analysis.Input{Dir: "/data/app", Home: "/home/ann"}); !slices.Contains(ids(got), "analysis.limit") {
 			t.Errorf("%s: %v, want analysis.limit among them", name, ids(got))
 		}
 		if got := approval.Analyze("rm -rf /;"+command, analysis.Input{Dir: "/data/app", Home: "/home/ann"}); !got.Floor() {
 			t.Errorf("%s: behind a floor act, which is no longer one: %v", name, ids(got))
+		}
+	}
+}
+
+// A4: a long script of simple commands is no reason to ask: up to 3,000 of them in 64 KiB, and what a build, an installation or a test
+// run is made of.
+func TestTime_LargeOrdinaryScriptsPass(t *testing.T) {
+	var mixed strings.Builder
+	lines := 0
+	for _, e := range corpus(t) {
+		if e.Verdict != "allow" || e.Dir != "/data/app" || !plainText.MatchString(e.Command) || keyword.MatchString(e.Command) {
+			continue
+		}
+		if mixed.Len()+len(e.Command) < large && lines < 3000 {
+			mixed.WriteString(e.Command + "\n")
+			lines++
+		}
+	}
+	if lines < 1100 {
+		t.Errorf("%d lines of the corpus in one script, want at least 1,100", lines)
+	}
+	repeat := func(n int, unit string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(unit, "%", strconv.Itoa(i)))
+		}
+		return b.String()
+	}
+	for name, script := range map[string]string{
+		"lines of the corpus":    mixed.String(),
+		"short commands":         repeat(300, "git add x%\ncp a% b%\nmkdir -p d%\nls d%\nmv a% b%\ntouch f%\ntest -f f%\nx=%\necho $x\ncat f%\n"),
+		"copies":                 "set -e\nROOT=/data/app\nOUT=$ROOT/out\n" + repeat(1000, "mkdir -p \"$OUT/d%\" && cp \"$ROOT/src/f%.c\" \"$OUT/d%/\"\n"),
+		"conditions":             repeat(750, "if [ ! -f out/% ]; then\n  echo \"make %\" | tee -a log\n  touch out/%\nfi\n"),
+		"searches":               repeat(500, "sed -i \"s/foo%/bar/g\" src/a%.c\ngrep -rn foo% src | wc -l\nfind . -name \"x%*\" -type f\ncurl -s http://localhost/%\n"),
+		"functions and calls":    "log() { echo \"$(date +%s) $1\" >> log; }\n" + repeat(1000, "log \"step %\"\ntouch s%\n"),
+		"a file, line by line":   repeat(1500, "echo \"key%: value %\" >> settings.txt\n"),
+		"a here-document a file": repeat(550, "cat > src/f%.txt <<'EOF'\nsome text, number %\nand more of it in a second line\nEOF\n"),
+	} {
+		if len(script) > 64<<10 {
+			t.Errorf("%s: %d bytes", name, len(script))
+		}
+		r := judge(script)
+		if name != "lines of the corpus" && len(r.Findings) > 0 || slices.Contains(ids(r), "analysis.limit") { // lines may mean more side by side
+			t.Errorf("%s: %v in %d commands: %q", name, ids(r), len(r.Reading.Commands), r.Findings[0].Reason)
 		}
 	}
 }

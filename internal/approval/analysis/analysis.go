@@ -13,7 +13,7 @@ import (
 const (
 	MaxText      = 128 << 10             // bytes of command text
 	MaxNesting   = 128                   // openings that are open at once
-	MaxCommands  = 2000                  // simple commands visited
+	MaxCommands  = 4000                  // simple commands visited
 	MaxPayload   = 8                     // command texts inside command texts
 	MaxBraces    = 1024                  // words from one brace expansion
 	MaxValues    = 8                     // values that a word may have

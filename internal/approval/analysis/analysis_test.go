@@ -182,7 +182,7 @@ func TestParse_LimitsAreNotes(t *testing.T) {
 		"keywords": strings.Repeat("if true; then ", 200) + "ls; " + strings.Repeat("fi; ", 200),
 		"quotes":   strings.Repeat(`"$(echo `, 200) + "x" + strings.Repeat(`)"`, 200),
 		"braces":   "echo {1..5000}",
-		"commands": strings.Repeat("ls;", 3000),
+		"commands": strings.Repeat("ls;", 5000),
 		"payloads": strings.Repeat("eval ", 20) + "ls",
 		"loops":    "for a in {1..64}; do for b in {1..64}; do for c in {1..64}; do for d in {1..64}; do ls; ls; done; done; done; done",
 	} {

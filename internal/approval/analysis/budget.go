@@ -6,15 +6,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Budget is the work that may still be done for one text, in steps of about a tenth of a microsecond on a machine of today. There is one
+// Budget is the work that may still be done for one text, in steps of at most a tenth of a microsecond on a machine of today. There is one
 // for all of it: reading the grammar, walking, folding, scanning programs, judging. So the time that a text takes is linear in its length
 // whatever it holds, and depends on nothing else: where the budget ends, the rest isn't read, and that is asked about.
 type Budget struct{ left int }
 
 // The budgets of a text up to largeText bytes: for reading it and for judging what was read. A longer one has more in proportion.
 const (
-	MaxSteps   = 120_000
-	MaxJudging = 60_000
+	MaxSteps   = 200_000
+	MaxJudging = 120_000
 	largeText  = 64 << 10
 )
 
@@ -22,16 +22,15 @@ const (
 const (
 	stepsNode    = 5   // a node of the syntax
 	stepsWalked  = 2   // a node that is only gone by
-	stepsCommand = 30  // recording and following one command, besides its words
+	stepsCommand = 20  // recording and following one command, besides its words
+	stepsWrapper = 5   // holding one command against a row of the table of wrappers
 	stepsText    = 20  // setting out to read one more text
 	stepsScan    = 50  // setting out to read a program
 	stepsFile    = 200 // opening a file of the session
 	bytesParsed  = 2   // by the grammar of the shell
 	bytesFolded  = 8   // put together
-	bytesScanned = 2   // of a program
-	bytesCopied  = 64  // taken along
-
-	entriesCopied = 4 // of a table of variables or functions
+	bytesScanned = 1   // of a program
+	bytesCopied  = 16  // taken along
 )
 
 func budget(steps int, text string) Budget {
@@ -72,8 +71,8 @@ const (
 	repeatCost    = 32
 )
 
-// maxWalked is how deep a part of the syntax may be that is gone through by recursion: twice the commands that are followed.
-const maxWalked = 2 * MaxCommands
+// maxWalked is how deep a part of the syntax may be that is gone through by recursion.
+const maxWalked = 4000
 
 // passes takes the steps for a node that is gone by, so deep in a part of the syntax, and tells whether to go on.
 func (r *reader) passes(depth int) bool {

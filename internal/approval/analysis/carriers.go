@@ -30,6 +30,7 @@ func (r *reader) carry(st *state, c *Command, at place) (out output, carried boo
 		typist("send-text")(r, st, c, at)
 	}
 	if rows, ok := wrappers()[c.Program]; ok {
+		r.spend(len(rows) * stepsWrapper)
 		for i := range rows {
 			if in, ok := unwrap(c, &rows[i]); ok {
 				return r.wrapped(st, &in, at)
@@ -125,6 +126,7 @@ func (r *reader) wrapped(st *state, in *inner, at place) (out output, carried bo
 		}
 		return out, len(in.texts) > 0
 	}
+	r.spend(len(in.words)) // they are copied
 	at.origin = origin(c, false)
 	switch {
 	case w.joined, in.shell && len(in.words) == 1 && strings.ContainsAny(in.words[0].Text, " \t\n;"):

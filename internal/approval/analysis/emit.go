@@ -16,7 +16,7 @@ func isTooLarge(err error) bool { return errors.Is(err, ErrTooLarge) }
 // emit records a command and returns its index.
 func (r *reader) emit(c Command) int {
 	if len(r.out.Commands) >= MaxCommands {
-		r.limit("more than 2,000 simple commands", c.Span)
+		r.limit("more than 4,000 simple commands", c.Span)
 		return len(r.out.Commands) - 1
 	}
 	c.index = len(r.out.Commands)

@@ -53,7 +53,7 @@ func (st *state) own() {
 	if st.owned {
 		return
 	}
-	st.budget.Spend((len(st.vars) + len(st.funcs)) / entriesCopied)
+	st.budget.Spend(len(st.vars) + len(st.funcs))
 	st.vars, st.funcs = maps.Clone(st.vars), maps.Clone(st.funcs)
 	if st.vars == nil {
 		st.vars = map[string]variable{}
@@ -76,7 +76,7 @@ func (st *state) unset(name string) {
 
 // merge makes st what it is after a branch that may or may not have run.
 func (st *state) merge(branch *state, in *reader) {
-	in.spend(len(branch.assigned) + len(branch.funcs)/entriesCopied)
+	in.spend(len(branch.assigned) + len(branch.funcs))
 	for _, name := range branch.assigned {
 		now, ok := in.lookup(st, name)
 		if !ok {
@@ -101,7 +101,7 @@ func (st *state) merge(branch *state, in *reader) {
 
 // either makes st what it is after one of two branches.
 func (st *state) either(a, b *state, in *reader) {
-	in.spend(len(a.assigned) + len(b.assigned) + (len(a.funcs)+len(b.funcs))/entriesCopied)
+	in.spend(len(a.assigned) + len(b.assigned) + len(a.funcs) + len(b.funcs))
 	st.dirs, st.failed = union(a.dirs, b.dirs), union(a.failed, b.failed)
 	vals := func(s *state, name string) []string {
 		v, ok := in.lookup(s, name)

@@ -83,6 +83,9 @@ var nothing = output{known: true}
 
 // then is what two commands print, one after the other.
 func (r *reader) then(o, next output) output {
+	if strings.HasSuffix(o.text, markUnknown) && next.value() == markUnknown { // it stands for any text
+		return o
+	}
 	r.spend((len(o.text) + len(next.text)) / bytesCopied)
 	if o.known && next.known {
 		return output{o.text + next.text, true}

@@ -251,13 +251,18 @@ func prefixed(word string, rows []wrapper) []wrapper {
 
 // has tells whether name is one of the names in a list separated by spaces.
 func has(list, name string) bool {
-	if list == "" || name == "" {
+	if name == "" || strings.IndexByte(name, ' ') >= 0 {
 		return false
 	}
-	for f := range strings.FieldsSeq(list) {
-		if f == name {
+	for from := 0; ; {
+		i := strings.Index(list[from:], name)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(name)
+		if (start == 0 || list[start-1] == ' ') && (end == len(list) || list[end] == ' ') {
 			return true
 		}
+		from = end
 	}
-	return false
 }
