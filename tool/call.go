@@ -134,15 +134,17 @@ const (
 
 // Result is the one answer to a call.
 type Result struct {
-	ID       string
-	Name     string // final name of the tool
-	JSON     string // one well-formed JSON text: what a model reads
-	Status   Status
-	Type     ErrorType // "" when Status is ok
-	Err      error     // for Go callers; nil when Status is ok
-	Repairs  []string  // what was mended in name and arguments
-	Spill    *Spill
-	Duration time.Duration // of the handler
+	ID      string
+	Name    string // final name of the tool
+	JSON    string // one well-formed JSON text: what a model reads
+	Status  Status
+	Type    ErrorType // "" when Status is ok
+	Err     error     // for Go callers; nil when Status is ok
+	Repairs []string  // what was mended in name and arguments
+	Spill   *Spill
+	// Untrusted says that the text was written by outsiders: the tool declares so.
+	Untrusted bool
+	Duration  time.Duration // of the handler
 }
 
 // Spill tells where the whole of a result is that was too long.

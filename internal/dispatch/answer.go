@@ -117,6 +117,7 @@ func (f *flight) account(span Span) {
 	r.Caller, r.Status, r.ErrorType = string(f.call.Caller), string(f.result.Status), string(f.result.Type)
 	r.ResultChars, r.Duration = utf8.RuneCountInString(f.result.JSON), f.result.Duration
 	if f.entry != nil {
+		f.result.Untrusted = f.entry.Spec.Untrusted
 		r.Name, r.Toolset, r.Origin = f.call.Name, f.entry.Spec.Toolset, string(f.entry.Origin)
 	}
 	if r.Asked == "" && f.entry == nil {

@@ -72,6 +72,9 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	if o.Asker != nil {
 		s.request.Has = append(s.request.Has, tool.NeedAsker)
 	}
+	if o.Agent {
+		s.request.Has = append(s.request.Has, tool.NeedModel)
+	}
 	place := func(ctx context.Context) (environment.Place, error) { return r.places.Place(ctx, o.Task) }
 	workspace := r.workspace(o.Task)
 	s.inner = dispatch.Session{

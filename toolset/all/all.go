@@ -5,6 +5,7 @@ package all
 
 import (
 	_ "github.com/hermes-runtime/hermes/toolset/code"
+	_ "github.com/hermes-runtime/hermes/toolset/delegate"
 	_ "github.com/hermes-runtime/hermes/toolset/file"
 	_ "github.com/hermes-runtime/hermes/toolset/terminal"
 )

@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/provider"
+)
+
+// EventType says what an Event tells.
+type EventType string
+
+// The types of event.
+const (
+	EventText      EventType = "text"
+	EventReasoning EventType = "reasoning"
+	EventToolStart EventType = "tool_start"
+	EventProgress  EventType = "tool_progress"
+	EventToolEnd   EventType = "tool_end"
+	EventUsage     EventType = "usage"
+	EventNotice    EventType = "notice"
+	EventError     EventType = "error"
+)
+
+// Event is one thing that happens in a conversation, as it is shown to people and programs.
+type Event struct {
+	Type    EventType       `json:"type"`
+	Session string          `json:"session_id"`
+	Seq     int             `json:"seq"`
+	Time    time.Time       `json:"time"`
+	Text    string          `json:"text,omitempty"`      // text, reasoning: the next piece; notice, error: what is to be said
+	Call    string          `json:"call_id,omitempty"`   // tool_*
+	Tool    string          `json:"tool,omitempty"`      // tool_*
+	Args    json.RawMessage `json:"arguments,omitempty"` // tool_start
+	Status  string          `json:"status,omitempty"`    // tool_end
+	Result  string          `json:"result,omitempty"`    // tool_end
+	Seconds float64         `json:"seconds,omitempty"`   // tool_end
+	Usage   *provider.Usage `json:"usage,omitempty"`     // usage: of the conversation
+	Left    *Left           `json:"left,omitempty"`      // usage
+}
+
+// Left is what is left of the budgets; 0 stands for a budget that isn't set.
+type Left struct {
+	Turns   int     `json:"turns"`
+	Tokens  int     `json:"tokens,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// events hands events on, one at a time, in order.
+type events struct {
+	mu      sync.Mutex
+	listen  func(Event)
+	session string
+	seq     int
+}
+
+func (e *events) send(ev Event) {
+	if e.listen == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.seq++
+	ev.Session, ev.Seq, ev.Time = e.session, e.seq, time.Now().UTC()
+	e.listen(ev)
+}
+
+// Send hands on an event of somebody else: a call's progress, a question.
+func (c *Conversation) Send(ev Event) { c.events.send(ev) }
