@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hermes-runtime/hermes/internal/atomicfile"
+)
+
+// claims are the sessions that are in use here: a lock of the system each, so that they end with the process; without a directory they
+// hold within this one.
+type claims struct {
+	dir string
+
+	mu   sync.Mutex
+	held map[string]*atomicfile.Held // nil = within this process
+}
+
+// claimWait bounds the wait for somebody who is just leaving.
+const claimWait = 200 * time.Millisecond
+
+// Claim implements Store.
+func (d *Database) Claim(ctx context.Context, session string) (func(), error) {
+	return d.claims.take(ctx, session)
+}
+
+func (c *claims) take(ctx context.Context, session string) (func(), error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, mine := c.held[session]; mine {
+		return nil, fmt.Errorf("use session %s: %w", session, ErrInUse)
+	}
+	var lock *atomicfile.Held
+	if c.dir != "" {
+		if err := os.MkdirAll(c.dir, 0o700); err != nil {
+			return nil, fmt.Errorf("use session %s: %w", session, err)
+		}
+		ctx, cancel := context.WithTimeout(ctx, claimWait)
+		defer cancel()
+		var err error
+		lock, err = atomicfile.Lock(ctx, filepath.Join(c.dir, url.PathEscape(session)+".lock"))
+		if errors.Is(err, atomicfile.ErrLocked) {
+			err = ErrInUse
+		}
+		if err != nil {
+			return nil, fmt.Errorf("use session %s: %w", session, err)
+		}
+	}
+	if c.held == nil {
+		c.held = map[string]*atomicfile.Held{}
+	}
+	c.held[session] = lock
+	return sync.OnceFunc(func() { c.free(session) }), nil
+}
+
+func (c *claims) free(session string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if lock := c.held[session]; lock != nil {
+		_ = lock.Unlock()
+	}
+	delete(c.held, session)
+}
+
+func (c *claims) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for session, lock := range c.held {
+		if lock != nil {
+			_ = lock.Unlock()
+		}
+		delete(c.held, session)
+	}
+}

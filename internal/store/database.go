@@ -1,0 +1,345 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/hermes-runtime/hermes/internal/atomicfile"
+)
+
+const (
+	busyTimeout   = 5 * time.Second // that SQLite itself waits for a lock (STO-1)
+	maxTries      = 15              // of a write, with a pause between them (STO-3)
+	minPause      = 20 * time.Millisecond
+	maxPause      = 150 * time.Millisecond
+	migrationWait = 30 * time.Second // for another process that brings the schema up to date (STO-4)
+	readers       = 4                // connections that read beside the one that writes
+)
+
+// Options says where and how conversations are kept.
+type Options struct {
+	File   string              // "" = in memory only
+	Redact func(string) string // takes secrets out of what is kept; nil = nothing
+	Warn   func(error)         // told, once each, what doesn't fail and should be known; nil = nobody
+}
+
+// Database is a Store in one SQLite database, on disk or in memory.
+type Database struct {
+	options  Options
+	writer   *sql.DB // one connection; each transaction takes the lock of the database at its beginning
+	reader   *sql.DB // the writer, where the database is in memory
+	readOnly bool    // written by a newer version
+	claims   claims
+}
+
+// Open opens the database, makes it if it isn't there, and brings its schema up to date. A file that is damaged is set aside.
+func Open(ctx context.Context, o Options) (*Database, error) {
+	if o.Redact == nil {
+		o.Redact = func(s string) string { return s }
+	}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	if o.File == "" {
+		return openMemory(ctx, o)
+	}
+	dir := filepath.Dir(o.File)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the store: %w", err)
+	}
+	d, err := openFile(ctx, o)
+	if !damaged(err) {
+		return d, err
+	}
+	if err := setAside(ctx, o, err); err != nil {
+		return nil, err
+	}
+	return openFile(ctx, o)
+}
+
+func openMemory(ctx context.Context, o Options) (*Database, error) {
+	db, err := connect(":memory:", nil)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1) // another connection would be another database
+	d := &Database{options: o, writer: db, reader: db}
+	return d.prepare(ctx, migrations)
+}
+
+func openFile(ctx context.Context, o Options) (*Database, error) {
+	f, err := os.OpenFile(o.File, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives its other files the mode of this one
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	d := &Database{options: o, claims: claims{dir: filepath.Join(filepath.Dir(o.File), "run", "sessions")}}
+	if d.writer, err = connect(o.File, url.Values{"_txlock": {"immediate"}}); err != nil {
+		return nil, err
+	}
+	d.writer.SetMaxOpenConns(1)
+	if d.reader, err = connect(o.File, url.Values{"_pragma": {"query_only(1)"}}); err != nil {
+		return nil, errors.Join(err, d.writer.Close())
+	}
+	d.reader.SetMaxOpenConns(readers)
+	d.reader.SetMaxIdleConns(readers)
+	return d.prepare(ctx, migrations)
+}
+
+// connect makes a pool; nothing is opened yet.
+func connect(file string, more url.Values) (*sql.DB, error) {
+	q := url.Values{"_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "foreign_keys(1)", "synchronous(NORMAL)", "temp_store(MEMORY)",
+	}}
+	for k, v := range more {
+		q[k] = append(q[k], v...)
+	}
+	name := file
+	if file != ":memory:" {
+		name = (&url.URL{Scheme: "file", Path: filepath.ToSlash(file), OmitHost: true}).String()
+	}
+	db, err := sql.Open("sqlite", name+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	return db, nil
+}
+
+// prepare brings the database into the state that the rest relies on.
+func (d *Database) prepare(ctx context.Context, steps []migration) (*Database, error) {
+	if err := d.setUp(ctx, steps); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store: %w", err), d.Close())
+	}
+	return d, nil
+}
+
+func (d *Database) setUp(ctx context.Context, steps []migration) error {
+	if d.options.File != "" {
+		if err := d.journal(ctx); err != nil {
+			return err
+		}
+	}
+	return d.migrate(ctx, steps)
+}
+
+// journal chooses the write-ahead log, and where there can't be one says so.
+func (d *Database) journal(ctx context.Context) error {
+	var mode string
+	err := retry(ctx, func() error { return d.writer.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode) })
+	if err == nil && mode == "wal" {
+		return nil
+	}
+	if damaged(err) || busy(err) || ctx.Err() != nil {
+		return err
+	}
+	if err := d.writer.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode); err != nil {
+		return err
+	}
+	d.options.Warn(fmt.Errorf("the file system of %s can't hold a write-ahead log: conversations are kept with a rollback journal, and reading may wait for writing", d.options.File))
+	return nil
+}
+
+// migrate takes the steps of the schema that are missing, one transaction each.
+func (d *Database) migrate(ctx context.Context, steps []migration) error {
+	version, err := d.version(ctx, d.writer)
+	if err != nil {
+		return err
+	}
+	if version > len(steps) {
+		d.readOnly = true
+		d.options.Warn(fmt.Errorf("%s: %w (schema %d, this one knows %d): conversations can be read, new ones are not kept; use the newer version, or another HERMES_HOME", d.options.File, ErrReadOnly, version, len(steps)))
+		return nil
+	}
+	if version == len(steps) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, migrationWait)
+	defer cancel()
+	for n := range steps {
+		if err := d.step(ctx, n, steps[n]); err != nil {
+			return fmt.Errorf("bring the schema to version %d: %w", n+1, err)
+		}
+	}
+	return nil
+}
+
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func (d *Database) version(ctx context.Context, q queryer) (n int, err error) {
+	err = retry(ctx, func() error { return q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&n) })
+	return n, err
+}
+
+// step takes the n-th step, unless another process was quicker.
+func (d *Database) step(ctx context.Context, n int, m migration) error {
+	if m.destructive {
+		if err := d.copyBefore(ctx, n); err != nil {
+			return err
+		}
+	}
+	return retry(ctx, func() error {
+		return d.once(ctx, func(tx *sql.Tx) error {
+			version, err := d.version(ctx, tx)
+			if err != nil || version > n {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, m.sql); err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version=%d", n+1))
+			return err
+		})
+	})
+}
+
+// copyBefore keeps the file as it was before the n-th step, beside it. A copy that is there already stays.
+func (d *Database) copyBefore(ctx context.Context, n int) error {
+	version, err := d.version(ctx, d.writer)
+	if err != nil || version > n || d.options.File == "" {
+		return err
+	}
+	name := fmt.Sprintf("%s.schema%d", d.options.File, n)
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	held, err := atomicfile.Lock(ctx, d.options.File+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = held.Unlock() }()
+	part := name + ".part"
+	_ = os.Remove(part) // what a crash has left
+	if _, err := d.writer.ExecContext(ctx, "VACUUM INTO ?", part); err != nil {
+		return fmt.Errorf("copy the file before: %w", err)
+	}
+	if err := os.Chmod(part, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, name)
+}
+
+// write makes changes in one transaction that has the database for itself.
+func (d *Database) write(ctx context.Context, what string, do func(tx *sql.Tx) error) error {
+	err := ErrReadOnly
+	if !d.readOnly {
+		err = retry(ctx, func() error { return d.once(ctx, do) })
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+func (d *Database) once(ctx context.Context, do func(tx *sql.Tx) error) error {
+	tx, err := d.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, rolledBack(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+// rolledBack leaves out that there was nothing to roll back any more.
+func rolledBack(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// retry does it again while the database is held by others.
+func retry(ctx context.Context, do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if !busy(err) || try == maxTries {
+			return err
+		}
+		select {
+		case <-time.After(minPause + rand.N(maxPause-minPause)):
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// Primary result codes of SQLite, https://sqlite.org/rescode.html.
+const (
+	codePerm     = 3
+	codeBusy     = 5
+	codeLocked   = 6
+	codeReadOnly = 8
+	codeIO       = 10
+	codeCorrupt  = 11
+	codeFull     = 13
+	codeCantOpen = 14
+	codeNotDB    = 26
+
+	codeUnique = 2067 // an extended one
+)
+
+// code is the result code in err, 0 without one.
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()
+	}
+	return 0
+}
+
+func primary(err error) int { return code(err) & 0xff }
+
+func busy(err error) bool    { return primary(err) == codeBusy || primary(err) == codeLocked }
+func damaged(err error) bool { return primary(err) == codeCorrupt || primary(err) == codeNotDB }
+
+// setAside gives a damaged file, and what SQLite has beside it, another name.
+func setAside(ctx context.Context, o Options, why error) error {
+	held, err := atomicfile.Lock(ctx, o.File+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = held.Unlock() }()
+	if d, err := openFile(ctx, Options{File: o.File, Redact: o.Redact, Warn: func(error) {}}); !damaged(err) { // another process was quicker
+		if err == nil {
+			err = d.Close()
+		}
+		return err
+	}
+	to := fmt.Sprintf("%s.damaged-%s", o.File, time.Now().UTC().Format("20060102T150405.000000"))
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		if err := os.Rename(o.File+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("set the damaged store aside: %w", err)
+		}
+	}
+	o.Warn(fmt.Errorf("the store is damaged (%w): it is set aside as %s, and a new one begun", why, to))
+	return nil
+}
+
+// Close ends the database. What was written is on disk.
+func (d *Database) Close() error {
+	d.claims.close()
+	var errs []error
+	if d.options.File != "" && !d.readOnly {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_, _ = d.writer.ExecContext(ctx, "PRAGMA analysis_limit=400; PRAGMA optimize") // what fails here is done another time
+	}
+	if d.reader != d.writer && d.reader != nil {
+		errs = append(errs, d.reader.Close())
+	}
+	return errors.Join(append(errs, d.writer.Close())...)
+}

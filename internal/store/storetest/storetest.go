@@ -1,0 +1,491 @@
+// Package storetest is what every store must pass.
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hermes-runtime/hermes/internal/store"
+	"github.com/hermes-runtime/hermes/provider"
+)
+
+// Secret is what the redactor of a store under test replaces by Mark.
+const (
+	Secret = "hunter2-hunter2"
+	Mark   = "[REDACTED:PASSWORD]"
+)
+
+// Redact is the redactor of a store under test.
+func Redact(s string) string { return strings.ReplaceAll(s, Secret, Mark) }
+
+// Run holds stores to the contract. open gives an empty one that uses Redact, and closes it with the test.
+func Run(t *testing.T, open func(t *testing.T) store.Store) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, store.Store)
+	}{
+		{"MessagesComeBackAsTheyWere", messagesComeBack},
+		{"BeginChangesWhatIsGiven", beginChanges},
+		{"TitlesAreUnique", titles},
+		{"FindKnowsIdsPrefixesTitlesAndLast", find},
+		{"CountersGrow", counters},
+		{"CompactionKeepsOrderAndLosesNothing", compaction},
+		{"AppendIsAllOrNothingAndInOrder", appends},
+		{"TodosAreReplaced", todos},
+		{"EventsWaitUntilDelivered", events},
+		{"SecretsAreNotKept", secrets},
+		{"UnknownSessionsAreErrors", unknown},
+		{"ClaimsExclude", claims},
+		{"DeleteRemovesWhatBelongsToASession", deletion},
+		{"ListShowsLineagesOnce", listing},
+		{"LookShowsWhatLiesAround", look},
+		{"SearchFindsEverySubstring", substrings},
+		{"SearchTakesAnyText", anyText},
+		{"SearchShowsLineagesOnce", lineages},
+		{"SearchSorts", sorts},
+		{"SearchKnowsRoles", roles},
+		{"SnippetsMark", snippets},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func begin(t *testing.T, s store.Store, sessions ...store.Session) {
+	t.Helper()
+	for i := range sessions {
+		must(t, s.Begin(t.Context(), sessions[i]))
+	}
+}
+
+func message(role provider.Role, text string) store.Message {
+	return store.Message{Message: provider.Message{Role: role, Text: text}}
+}
+
+// say appends messages, users' and assistants' in turn, and gives their ids.
+func say(t *testing.T, s store.Store, session string, texts ...string) []int64 {
+	t.Helper()
+	var ms []store.Message
+	for i, text := range texts {
+		ms = append(ms, message([]provider.Role{provider.User, provider.Assistant}[i%2], text))
+	}
+	ids, err := s.Append(t.Context(), session, ms...)
+	must(t, err)
+	return ids
+}
+
+func texts(ms []store.Message) []string {
+	out := []string{}
+	for i := range ms {
+		out = append(out, ms[i].Text)
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func messagesComeBack(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a"})
+	when := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	want := []store.Message{
+		message(provider.User, "hello\n\twörld 日本 \"quoted\" 'x' \\ %_"),
+		{Message: provider.Message{
+			Role: provider.Assistant, Text: "I look.", Reasoning: "hm",
+			Calls:  []provider.Call{{ID: "c1", Name: "terminal", Arguments: `{"command":"a \u003c b", "n": 1.50}`}, {ID: "c2", Name: "x", Arguments: `{"a":[1,2`}},
+			Opaque: &provider.Opaque{Provider: "p", Model: "m", Data: json.RawMessage(`{ "signature" : "<a&b>" ,"n":1e2}`)},
+		}, Time: when, Finish: "stop", Tokens: 12},
+		{Message: provider.Message{Role: provider.Tool, CallID: "c1", Name: "terminal", Text: `{"exit_code":1}`, Failed: true}, Time: when, Status: "error"},
+		{Message: provider.Message{Role: provider.Assistant}, Time: when, Status: "cut"},
+	}
+	ids, err := s.Append(t.Context(), "a", want...)
+	must(t, err)
+	got, err := s.Messages(t.Context(), "a")
+	must(t, err)
+	if len(got) != len(want) || got[0].Time.IsZero() {
+		t.Fatalf("%d messages, the first at %v", len(got), got[0].Time)
+	}
+	want[0].Time = got[0].Time
+	for i := range want {
+		want[i].ID, want[i].Active = ids[i], true
+	}
+	same(t, "messages", got, want)
+	if !slices.IsSorted(ids) {
+		t.Errorf("ids %v", ids)
+	}
+	_, err = s.Append(t.Context(), "a", message(provider.Tool, "a\x00b\xffc"))
+	must(t, err)
+	got, err = s.Messages(t.Context(), "a")
+	must(t, err)
+	same(t, "a text that is none", got[len(got)-1].Text, "a␀b\ufffdc")
+}
+
+func beginChanges(t *testing.T, s store.Store) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	full := store.Session{
+		ID: "a", Source: "cli", User: "u", Model: "p/m", Dir: "/d", Title: "A title", Parent: "none-such", Enabled: []string{}, Disabled: []string{"x"},
+		Started: start, Ended: start.Add(time.Hour), EndReason: "done",
+	}
+	begin(t, s, full, store.Session{ID: "a"})
+	got, err := s.Find(t.Context(), "a")
+	must(t, err)
+	full.Active = start
+	same(t, "an empty change", got, full)
+	begin(t, s, store.Session{ID: "a", Model: "q/n", Enabled: []string{"file"}, Archived: true})
+	full.Model, full.Enabled, full.Archived = "q/n", []string{"file"}, true
+	got, err = s.Find(t.Context(), "a")
+	must(t, err)
+	same(t, "a change", got, full)
+	say(t, s, "a", "on it goes")
+	if got, err = s.Find(t.Context(), "a"); err != nil || !got.Ended.IsZero() || got.EndReason != "" || !got.Active.After(start) {
+		t.Errorf("a session that goes on: %+v, %v", got, err)
+	}
+	if err := s.Begin(t.Context(), store.Session{}); err == nil {
+		t.Error("a session without an id was begun")
+	}
+}
+
+func titles(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a", Title: "One"}, store.Session{ID: "b"}, store.Session{ID: "c"})
+	for _, id := range []string{"b", "d"} {
+		if err := s.Begin(t.Context(), store.Session{ID: id, Title: "One"}); !errors.Is(err, store.ErrTitle) {
+			t.Errorf("a second title: %v", err)
+		}
+	}
+	if _, err := s.Find(t.Context(), "d"); !errors.Is(err, store.ErrUnknown) {
+		t.Errorf("the session whose title was refused: %v", err)
+	}
+	begin(t, s, store.Session{ID: "a", Title: "One"})
+}
+
+func find(t *testing.T, s store.Store) {
+	if _, err := s.Find(t.Context(), store.Last); !errors.Is(err, store.ErrUnknown) {
+		t.Errorf("the last of none: %v", err)
+	}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	begin(t, s,
+		store.Session{ID: "20260101_aa", Title: "build it", Started: at}, store.Session{ID: "20260101_ab", Started: at.Add(time.Hour)},
+		store.Session{ID: "20260102_x%", Started: at.Add(2 * time.Hour), Source: "subagent"}, store.Session{ID: "20260103_q", Started: at.Add(3 * time.Hour), Archived: true})
+	for ref, want := range map[string]string{
+		"20260101_aa": "20260101_aa", "20260101_ab": "20260101_ab", "20260102": "20260102_x%", "build it": "20260101_aa", "last": "20260101_ab", "20260103": "20260103_q",
+	} {
+		if got, err := s.Find(t.Context(), ref); err != nil || got.ID != want {
+			t.Errorf("%q: %q, %v; want %q", ref, got.ID, err, want)
+		}
+	}
+	for ref, want := range map[string]error{
+		"2026": store.ErrAmbiguous, "20260101_a": store.ErrAmbiguous, "": store.ErrUnknown, "%": store.ErrUnknown, "build": store.ErrUnknown, "20260101_ac": store.ErrUnknown,
+	} {
+		_, err := s.Find(t.Context(), ref)
+		e, ok := errors.AsType[*store.NotFound](err)
+		if !errors.Is(err, want) || !ok || len(e.Near) == 0 {
+			t.Errorf("%q: %v, want %v with what is near", ref, err, want)
+			continue
+		}
+		if near := ref == "20260101_ac" || ref == "build"; near && !strings.HasPrefix(e.Near[0], "20260101_a") {
+			t.Errorf("%q: nearest are %v", ref, e.Near)
+		}
+	}
+}
+
+func counters(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a"})
+	must(t, s.Count(t.Context(), "a", provider.Usage{Input: 3, Output: 4}, 2))
+	must(t, s.Count(t.Context(), "a", provider.Usage{Input: 10, Output: 20}, 0))
+	say(t, s, "a", "1", "2", "3")
+	begin(t, s, store.Session{ID: "a", Model: "m", Input: 99, Messages: 99})
+	got, err := s.Find(t.Context(), "a")
+	must(t, err)
+	if got.Input != 13 || got.Output != 24 || got.Calls != 2 || got.Messages != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func compaction(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a"}, store.Session{ID: "b"})
+	ids := say(t, s, "a", "1", "2", "3", "4", "5")
+	others := say(t, s, "b", "x", "y")
+	step := func(through int64, with []string, want ...string) []store.Message {
+		t.Helper()
+		var ms []store.Message
+		for _, text := range with {
+			ms = append(ms, message(provider.User, text))
+		}
+		must(t, s.Compact(t.Context(), "a", through, ms))
+		got, err := s.Messages(t.Context(), "a")
+		must(t, err)
+		same(t, "active messages", texts(got), want)
+		return got
+	}
+	got := step(ids[2], []string{"S1", "S2", "S3"}, "S1", "S2", "S3", "4", "5")
+	step(got[1].ID, []string{"T"}, "T", "S3", "4", "5")
+	step(ids[3], nil, "5")
+	say(t, s, "a", "6")
+	step(ids[4], []string{"U"}, "U", "6")
+	for through, want := range map[int64]error{ids[0]: store.ErrBusy, ids[4]: store.ErrBusy, others[0]: store.ErrNoMessage, 1 << 40: store.ErrNoMessage} {
+		if err := s.Compact(t.Context(), "a", through, nil); !errors.Is(err, want) {
+			t.Errorf("through %d: %v, want %v", through, err, want)
+		}
+	}
+	all, err := s.Look(t.Context(), "a", store.View{First: 100})
+	must(t, err)
+	same(t, "all messages", texts(all.Start), []string{"1", "2", "3", "S1", "S2", "T", "S3", "4", "5", "U", "6"})
+	b, err := s.Messages(t.Context(), "b")
+	must(t, err)
+	same(t, "another session", texts(b), []string{"x", "y"})
+	f, err := s.Search(t.Context(), store.Query{Text: "S2"})
+	must(t, err)
+	if len(f.Hits) != 1 || f.Hits[0].Message.Active { // CTX-4
+		t.Errorf("what was replaced is not found: %+v", f)
+	}
+}
+
+func appends(t *testing.T, s store.Store) {
+	const sessions, each = 4, 30
+	var all sync.WaitGroup
+	for n := range sessions {
+		id := fmt.Sprint("s", n)
+		begin(t, s, store.Session{ID: id})
+		all.Go(func() {
+			for i := range each {
+				if _, err := s.Append(t.Context(), id, message(provider.User, fmt.Sprint(2*i)), message(provider.Assistant, fmt.Sprint(2*i+1))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for n := range sessions {
+		got, err := s.Messages(t.Context(), fmt.Sprint("s", n))
+		must(t, err)
+		if len(got) != 2*each {
+			t.Fatalf("%d messages", len(got))
+		}
+		for i := range got {
+			if got[i].Text != fmt.Sprint(i) {
+				t.Fatalf("message %d is %q", i, got[i].Text)
+			}
+		}
+	}
+	if ids, err := s.Append(t.Context(), "s0"); err != nil || len(ids) != 0 {
+		t.Errorf("nothing appended: %v, %v", ids, err)
+	}
+}
+
+func todos(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a"}, store.Session{ID: "b"})
+	want := []store.Todo{{ID: "2", Content: "second", Status: "pending"}, {ID: "1", Content: "first", Status: "completed"}}
+	must(t, s.SetTodos(t.Context(), "a", []store.Todo{{ID: "0"}, {ID: "9"}, {ID: "8"}}))
+	must(t, s.SetTodos(t.Context(), "a", want))
+	got, err := s.Todos(t.Context(), "a")
+	must(t, err)
+	same(t, "todos", got, want)
+	if got, err := s.Todos(t.Context(), "b"); err != nil || len(got) != 0 {
+		t.Errorf("another session: %v, %v", got, err)
+	}
+}
+
+func events(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a"}, store.Session{ID: "b"})
+	for i := range 3 {
+		must(t, s.Post(t.Context(), "a", "async_delegation", json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))))
+	}
+	for range 2 { // reading takes nothing
+		got, err := s.Waiting(t.Context(), "a")
+		must(t, err)
+		if len(got) != 3 || got[0].Kind != "async_delegation" || string(got[1].Data) != `{"n":1}` || got[2].Time.IsZero() {
+			t.Fatalf("%+v", got)
+		}
+	}
+	got, err := s.Waiting(t.Context(), "a")
+	must(t, err)
+	must(t, s.Delivered(t.Context(), "b", got[0].ID))
+	must(t, s.Delivered(t.Context(), "a", got[0].ID, got[2].ID))
+	left, err := s.Waiting(t.Context(), "a")
+	must(t, err)
+	same(t, "what waits", left, got[1:2])
+}
+
+// STO-8.
+func secrets(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a", Title: "about " + Secret})
+	ids, err := s.Append(t.Context(), "a", store.Message{Message: provider.Message{
+		Role: provider.Assistant, Text: "it is " + Secret, Reasoning: Secret, Calls: []provider.Call{{ID: "c", Name: "x", Arguments: `{"a":"` + Secret + `"}`}},
+		Opaque: &provider.Opaque{Provider: "p", Data: json.RawMessage(`"` + Secret + `"`)},
+	}})
+	must(t, err)
+	must(t, s.SetTodos(t.Context(), "a", []store.Todo{{ID: "1", Content: Secret}}))
+	must(t, s.Compact(t.Context(), "a", ids[0], []store.Message{message(provider.User, "summary: "+Secret)}))
+	must(t, s.Post(t.Context(), "a", "k", json.RawMessage(`"`+Secret+`"`)))
+	session, err := s.Find(t.Context(), "a")
+	must(t, err)
+	x, err := s.Look(t.Context(), "a", store.View{First: 10})
+	must(t, err)
+	plan, err := s.Todos(t.Context(), "a")
+	must(t, err)
+	waiting, err := s.Waiting(t.Context(), "a")
+	must(t, err)
+	kept, err := json.Marshal([]any{session, x, plan, waiting})
+	must(t, err)
+	if strings.Contains(string(kept), Secret) || strings.Count(string(kept), Mark) != 7 {
+		t.Errorf("kept: %s", kept)
+	}
+}
+
+func unknown(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	begin(t, s, store.Session{ID: "near-by"})
+	for what, do := range map[string]func() error{
+		"append":   func() error { _, err := s.Append(ctx, "near", message(provider.User, "x")); return err },
+		"count":    func() error { return s.Count(ctx, "near", provider.Usage{}, 1) },
+		"messages": func() error { _, err := s.Messages(ctx, "near"); return err },
+		"compact":  func() error { return s.Compact(ctx, "near", 1, nil) },
+		"todos":    func() error { return s.SetTodos(ctx, "near", []store.Todo{{ID: "1"}}) },
+		"look":     func() error { _, err := s.Look(ctx, "near", store.View{First: 1}); return err },
+		"post":     func() error { return s.Post(ctx, "near", "k", json.RawMessage("1")) },
+		"delete":   func() error { return s.Delete(ctx, "near") },
+	} {
+		if err := do(); !errors.Is(err, store.ErrUnknown) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	id := say(t, s, "near-by", "x")[0]
+	_, err := s.Look(ctx, "near-by", store.View{Anchor: id + 7}) // SRCH-4
+	if e, ok := errors.AsType[*store.NotFound](err); !ok || !errors.Is(err, store.ErrNoMessage) || !slices.Equal(e.Near, []string{fmt.Sprint(id)}) {
+		t.Errorf("an unknown anchor: %v", err)
+	}
+}
+
+// CHAT-6.
+func claims(t *testing.T, s store.Store) {
+	release, err := s.Claim(t.Context(), "a")
+	must(t, err)
+	if _, err := s.Claim(t.Context(), "a"); !errors.Is(err, store.ErrInUse) {
+		t.Errorf("a second claim: %v", err)
+	}
+	other, err := s.Claim(t.Context(), "b")
+	must(t, err)
+	release()
+	release()
+	release, err = s.Claim(t.Context(), "a")
+	must(t, err)
+	release()
+	other()
+}
+
+func deletion(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a", Title: "gone"}, store.Session{ID: "b", Parent: "a"})
+	many := make([]string, 120)
+	for i := range many {
+		many[i] = "word vanished"
+	}
+	say(t, s, "a", many...)
+	say(t, s, "b", "word stays")
+	must(t, s.SetTodos(t.Context(), "a", []store.Todo{{ID: "1"}}))
+	must(t, s.Delete(t.Context(), "a"))
+	if _, err := s.Find(t.Context(), "a"); !errors.Is(err, store.ErrUnknown) {
+		t.Errorf("it is still there: %v", err)
+	}
+	f, err := s.Search(t.Context(), store.Query{Text: "word", Limit: 9})
+	must(t, err)
+	if len(f.Hits) != 1 || f.Hits[0].Session.ID != "b" || f.Sessions != 1 {
+		t.Errorf("found %+v", f)
+	}
+	begin(t, s, store.Session{ID: "a", Title: "gone"})
+	if plan, err := s.Todos(t.Context(), "a"); err != nil || len(plan) != 0 {
+		t.Errorf("a session of the same id has the plan %v, %v", plan, err)
+	}
+}
+
+func listing(t *testing.T, s store.Store) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	day := func(n int) time.Time { return at.AddDate(0, 0, n) }
+	begin(t, s,
+		store.Session{ID: "a", Started: day(1)}, store.Session{ID: "a2", Parent: "a", Started: day(5)}, store.Session{ID: "a3", Parent: "a2", Source: "subagent", Started: day(7)},
+		store.Session{ID: "b", Started: day(2)}, store.Session{ID: "c", Started: day(3), Archived: true}, store.Session{ID: "d", Started: day(4)})
+	for i, id := range []string{"a", "b", "d"} {
+		m := message(provider.User, "please\n do  "+id+" "+strings.Repeat("x", 200))
+		m.Time = day(i + 1)
+		no := message(provider.Assistant, "no")
+		no.Time = day(1)
+		_, err := s.Append(t.Context(), id, no, m)
+		must(t, err)
+	}
+	for _, c := range []struct {
+		f    store.Filter
+		want string
+	}{
+		{store.Filter{}, "a3 a2 d b a"},
+		{store.Filter{Archived: true, Limit: 4}, "a3 a2 d c"},
+		{store.Filter{Lineages: true}, "a3 d b"},
+		{store.Filter{Lineages: true, Hidden: []string{"subagent", "tool"}}, "a2 d b"},
+		{store.Filter{Lineages: true, Without: "a3"}, "d b"},
+		{store.Filter{Without: "no-such"}, "a3 a2 d b a"},
+	} {
+		got, err := s.List(t.Context(), c.f)
+		must(t, err)
+		ids := []string{}
+		for i := range got {
+			ids = append(ids, got[i].ID)
+			if got[i].ID == "b" && (!strings.HasPrefix(got[i].Preview, "please do b xxx") || len([]rune(got[i].Preview)) > 81) {
+				t.Errorf("the preview is %q", got[i].Preview)
+			}
+		}
+		same(t, fmt.Sprintf("%+v", c.f), strings.Join(ids, " "), c.want)
+	}
+}
+
+func look(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a"}, store.Session{ID: "empty"})
+	var ms []store.Message
+	for i := range 30 {
+		role := []provider.Role{provider.User, provider.Assistant, provider.Tool}[i%3]
+		ms = append(ms, message(role, fmt.Sprint(i)))
+	}
+	ids, err := s.Append(t.Context(), "a", ms...)
+	must(t, err)
+	talk := []provider.Role{provider.User, provider.Assistant}
+	for _, c := range []struct {
+		v                  store.View
+		start, around, end string
+		before, after, all int
+	}{
+		{store.View{First: 2, Last: 2}, "0 1", "", "28 29", 0, 0, 30},
+		{store.View{First: 20, Last: 20, Roles: talk}, "0 1 3 4 6 7 9 10 12 13 15 16 18 19 21 22 24 25 27 28", "", "", 0, 0, 20},
+		{store.View{First: 15, Last: 10, Roles: talk}, "0 1 3 4 6 7 9 10 12 13 15 16 18 19 21", "", "22 24 25 27 28", 0, 0, 20},
+		{store.View{Anchor: ids[10], Sides: 2}, "", "8 9 10 11 12", "", 8, 17, 30},
+		{store.View{Anchor: ids[10], Sides: 2, First: 2, Last: 1}, "0 1", "8 9 10 11 12", "29", 8, 17, 30},
+		{store.View{Anchor: ids[1], Sides: 3, First: 2, Last: 2, Roles: talk}, "", "0 1 3 4 6", "27 28", 0, 15, 20},
+		{store.View{Anchor: ids[2], Sides: 1, First: 3, Roles: talk}, "0", "1 2 3", "", 1, 17, 20},
+		{store.View{Anchor: ids[29], Sides: 1, Last: 3}, "", "28 29", "", 28, 0, 30},
+		{store.View{Anchor: ids[5]}, "", "5", "", 5, 24, 30},
+	} {
+		x, err := s.Look(t.Context(), "a", c.v)
+		must(t, err)
+		join := func(ms []store.Message) string { return strings.Join(texts(ms), " ") }
+		if join(x.Start) != c.start || join(x.Around) != c.around || join(x.End) != c.end || x.Before != c.before || x.After != c.after || x.Total != c.all {
+			t.Errorf("%+v: %q, %q, %q, %d before, %d after, %d in all", c.v, join(x.Start), join(x.Around), join(x.End), x.Before, x.After, x.Total)
+		}
+	}
+	if x, err := s.Look(t.Context(), "empty", store.View{First: 3, Last: 3}); err != nil || x.Total != 0 || len(x.Start)+len(x.End) != 0 {
+		t.Errorf("an empty session: %+v, %v", x, err)
+	}
+}
