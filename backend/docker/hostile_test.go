@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/backend/docker/dockertest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/session"
 )
@@ -183,25 +183,7 @@ func TestPaused_AContainerIsUnpausedWhenItIsNeeded(t *testing.T) {
 func TestDisk_ThatIsFullIsSaid(t *testing.T) { // LOG-7, JOB-3
 	l := newLab(t)
 	l.config.Files, l.config.ExtraArgs = false, []string{"--tmpfs", "/root:rw,exec,size=2m"}
-	e := l.open(t)
-	before := start(t, e, environment.Job{Command: script("read x; echo $x; exit 6"), KeepStdin: true})
-	run(t, e, "head -c 4000000 /dev/zero >/root/full")
-	if _, err := e.Files().Replace(t.Context(), "/root/f", strings.NewReader("x"), environment.ReplaceOptions{}); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("a file: %v", err)
-	}
-	_, err := e.(environment.Starter).Start(t.Context(), environment.Job{Command: script("echo ran >>/tmp/runs")})
-	if !errors.Is(err, environment.ErrNotStarted) || !strings.Contains(err.Error(), "no space") {
-		t.Errorf("a job: %v", err)
-	}
-	if out := run(t, e, "cat /tmp/runs 2>/dev/null; echo works"); out != "works\n" {
-		t.Errorf("%q", out)
-	}
-	if _, err := before.Write(t.Context(), []byte("on\n")); err != nil {
-		t.Error(err)
-	}
-	if i := ended(t, before); i.ExitCode == nil || *i.ExitCode != 6 {
-		t.Errorf("one that ran already: %+v", i)
-	}
+	envtest.FullDisk(t, l.open(t))
 }
 
 // hog takes the processes that a container may have, says so, and goes on until its input ends.
@@ -211,38 +193,8 @@ func TestProcesses_ThatAreAllTakenAreSaidAndGivenBack(t *testing.T) { // CON-1, 
 	l := newLab(t)
 	l.config.ExtraArgs = []string{"--pids-limit", "100"}
 	e := l.open(t)
-	r, w := io.Pipe()
-	done := make(chan error, 2)
-	for range 2 { // the second takes what is left by the first
-		up := newStarted()
-		go func() {
-			_, err := e.Run(context.Background(), environment.Command{Script: hog, Output: up, Stdin: r, EndLeft: true, Grace: 50 * time.Millisecond})
-			done <- err
-		}()
-		select {
-		case <-up.up:
-		case err := <-done:
-			done <- err
-		}
-	}
-	_, err := e.Run(context.Background(), environment.Command{Script: "echo ran >>/root/runs; /bin/true; exit $?", Timeout: time.Minute})
-	if !errors.Is(err, environment.ErrNotStarted) || !errors.Is(err, syscall.EAGAIN) && !strings.Contains(err.Error(), "temporarily unavailable") {
-		t.Errorf("%v", err)
-	}
-	_, err = e.(environment.Starter).Start(t.Context(), environment.Job{Command: script("echo ran >>/root/runs")})
-	if !errors.Is(err, environment.ErrUnavailable) && !errors.Is(err, environment.ErrNotStarted) {
-		t.Errorf("a job: %v", err)
-	}
-	w.Close()
-	for range 2 {
-		if err := <-done; err != nil && !errors.Is(err, environment.ErrNotStarted) {
-			t.Error(err)
-		}
-	}
+	envtest.FullProcesses(t, e)
 	l.gone(t, e.Info().ID, "4242")
-	if out := run(t, e, "cat /root/runs 2>/dev/null; echo works"); out != "works\n" {
-		t.Errorf("%q", out)
-	}
 }
 
 func TestProcesses_ThatAreAllTakenByAnotherRuntimeAreEnded(t *testing.T) { // DKR-10: what can't be reached is restarted, and that is said

@@ -36,6 +36,9 @@ type Options struct {
 	NoSFTP bool
 	Home   string // of the user there; "" = a directory of the test's own
 	Key    *Key   // of the host; nil = a new one
+	Dir    string // for its files; "" = one of the test's own
+
+	Command func(argv ...string) *exec.Cmd // makes what becomes the server; nil = it is started as it is
 }
 
 // Server is a running sshd.
@@ -45,7 +48,11 @@ type Server struct {
 	Dir  string // its files
 	Host *Key
 	User *Key // lets its owner in
-	log  string
+
+	log     string
+	file    string // its configuration
+	command func(argv ...string) *exec.Cmd
+	stop    func()
 }
 
 // Key is a key pair in files.
@@ -153,15 +160,21 @@ func sshd() (string, error) {
 // Start starts a server that ends with the test. The test is left out where there is none, which is a failure where CI is true.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
-	program, err := sshd()
+	_, err := sshd()
 	if err != nil {
 		if os.Getenv("CI") == "true" {
 			tb.Fatal(Missing())
 		}
 		tb.Skip(Missing())
 	}
-	dir := tb.TempDir()
-	s := &Server{Dir: dir, Home: o.Home, Host: o.Key, log: filepath.Join(dir, "log")}
+	dir := o.Dir
+	if dir == "" {
+		dir = tb.TempDir()
+	}
+	s := &Server{Dir: dir, file: filepath.Join(dir, "config"), command: o.Command, Home: o.Home, Host: o.Key, log: filepath.Join(dir, "log")}
+	if s.command == nil {
+		s.command = func(argv ...string) *exec.Cmd { return exec.Command(argv[0], argv[1:]...) } //nolint:gosec // the server
+	}
 	if s.Home == "" {
 		s.Home = filepath.Join(dir, "home")
 		if err := os.Mkdir(s.Home, 0o700); err != nil {
@@ -179,7 +192,9 @@ func Start(tb testing.TB, o Options) *Server {
 		}
 	}
 	for try := 0; ; try++ {
-		if err = s.run(tb, program, o); err == nil {
+		s.configure(tb, o)
+		if err = s.Run(); err == nil {
+			tb.Cleanup(func() { s.Stop() })
 			return s
 		}
 		if try == 3 { // somebody else may have got the port
@@ -189,7 +204,8 @@ func Start(tb testing.TB, o Options) *Server {
 	}
 }
 
-func (s *Server) run(tb testing.TB, program string, o Options) error {
+func (s *Server) configure(tb testing.TB, o Options) {
+	tb.Helper()
 	s.Port = freePort(tb)
 	lines := append(o.Lines, "Port "+strconv.Itoa(s.Port), "ListenAddress 127.0.0.1", "HostKey "+s.Host.File, "PidFile none", "UsePAM no",
 		"AuthorizedKeysFile "+filepath.Join(s.Dir, "authorized"), "StrictModes no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
@@ -197,22 +213,27 @@ func (s *Server) run(tb testing.TB, program string, o Options) error {
 	if !o.NoSFTP {
 		lines = append(lines, "Subsystem sftp internal-sftp")
 	}
-	file := filepath.Join(s.Dir, "config")
-	Write(tb, file, strings.Join(lines, "\n")+"\n")
-	cmd := exec.Command(program, "-D", "-f", file, "-E", s.log)
+	Write(tb, s.file, strings.Join(lines, "\n")+"\n")
+}
+
+// Run has the server run, which it does from the start: it is for one that was stopped. It keeps its port and its keys.
+func (s *Server) Run() error {
+	program, err := sshd()
+	if err != nil {
+		return err
+	}
+	cmd := s.command(program, "-D", "-f", s.file, "-E", s.log)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	stop := func() { _ = cmd.Process.Kill(); <-ended }
+	s.stop = func() { _ = cmd.Process.Kill(); <-ended }
 	for end := time.Now().Add(startTime); ; {
 		conn, err := net.Dial("tcp", s.Address())
 		if err == nil {
-			_ = conn.Close()
-			tb.Cleanup(stop)
-			return nil
+			return conn.Close()
 		}
 		select {
 		case <-ended:
@@ -220,11 +241,14 @@ func (s *Server) run(tb testing.TB, program string, o Options) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(end) {
-			stop()
+			s.stop()
 			return err
 		}
 	}
 }
+
+// Stop ends the server, which takes no further connections. Those that there are go on.
+func (s *Server) Stop() { s.stop() }
 
 // Address is where it listens.
 func (s *Server) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port)) }

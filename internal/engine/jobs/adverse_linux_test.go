@@ -19,6 +19,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/engine"
+	"github.com/hermes-runtime/hermes/internal/engine/adversetest"
 	"github.com/hermes-runtime/hermes/internal/engine/jobs"
 )
 
@@ -102,37 +103,29 @@ func noProcesses() {
 	}
 }
 
-// trouble makes the process of one case. prepare is shell text that runs in a mount namespace of its own; $H is the home.
-type trouble struct{ prepare, special, script string }
+// trouble makes the process of one case: "few" is for one without room for another process, "terminal" for a job on a terminal.
+type trouble struct {
+	state           adversetest.State
+	special, script string
+}
 
 func (x trouble) outcome(t *testing.T) outcome {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root can bring a machine into this state")
-	}
-	need(t, "unshare")
-	top, err := os.MkdirTemp("/var/tmp", "hermes-adverse-") // not below /tmp, which one case lacks
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(top) })
-	self := filepath.Join(top, "self")
+	m := adversetest.New(t)
+	self := filepath.Join(m.Top, "self")
 	b, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = os.WriteFile(self, b, 0o755)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, dir := filepath.Join(top, "home"), filepath.Join(top, "dir")
-	for _, err := range []error{os.Chmod(top, 0o755), os.WriteFile(self, b, 0o755), os.Mkdir(home, 0o777), os.Mkdir(dir, 0o777), os.Chmod(home, 0o777), os.Chmod(dir, 0o777)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command("unshare", "-m", "sh", "-ec", "H="+home+"; T="+top+"; "+x.prepare+` exec $ENTER "$@"`, "sh", self, "role-adverse", home, dir, x.special, x.script)
+	args := []string{self, "role-adverse", m.Home, m.Dir, x.special, x.script}
+	cmd := m.Command(x.state, args...)
 	if x.special == "few" {
-		cmd = exec.Command(self, "role-adverse", home, dir, x.special, x.script)
+		cmd = exec.Command(self, args[1:]...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
 	}
-	cmd.Env = append(os.Environ(), "ENTER=")
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	text, err := cmd.Output()
@@ -145,7 +138,7 @@ func (x trouble) outcome(t *testing.T) outcome {
 
 // LOG-7, CON-2: with no room on the disk of its home no job begins, and the reason is said; a command in the foreground needs none there.
 func TestAdverse_FullDiskAtTheStart(t *testing.T) {
-	o := trouble{prepare: `mount -t tmpfs -o size=64k none $H; mkdir $H/jobs; cat /dev/zero >$H/fill 2>/dev/null || true;`, script: "echo hi"}.outcome(t)
+	o := trouble{state: adversetest.FullHome, script: "echo hi"}.outcome(t)
 	if o.Run != "hi\n" || !o.JobFailed || !strings.Contains(o.Job, "no space left") || o.Ran != 1 {
 		t.Errorf("%+v", o)
 	}
@@ -154,8 +147,8 @@ func TestAdverse_FullDiskAtTheStart(t *testing.T) {
 // LOG-7: a disk that fills up while a job prints: it runs on, the gap is marked, it is warned of once, and the receipt has its room.
 func TestAdverse_DiskFillsUp(t *testing.T) {
 	o := trouble{
-		prepare: `mount -t tmpfs -o size=512k none $H; head -c 300000 /dev/zero >$H/fill;`,
-		script:  `[ -e $H/jobs/*/log ] || exit 0; head -c 400000 /dev/zero | tr '\0' x | fold -w 99; rm $H/fill; echo; echo later; exit 5`,
+		state:  `mount -t tmpfs -o size=512k none $H; head -c 300000 /dev/zero >$H/fill;`,
+		script: `[ -e $H/jobs/*/log ] || exit 0; head -c 400000 /dev/zero | tr '\0' x | fold -w 99; rm $H/fill; echo; echo later; exit 5`,
 	}.outcome(t)
 	if o.JobFailed || o.Code != 5 || !strings.HasSuffix(o.Job, "later\n") || !strings.Contains(o.Log, "characters are missing here: the disk was full") || o.Warnings != 1 || o.Ran != 2 {
 		o.Log = strings.ReplaceAll(o.Log, strings.Repeat("x", 99)+"\n", "")
@@ -166,12 +159,12 @@ func TestAdverse_DiskFillsUp(t *testing.T) {
 
 // CON-2: on a file system that can't be written to no job begins; a command in the foreground does.
 func TestAdverse_ReadOnly(t *testing.T) {
-	for name, prepare := range map[string]string{
+	for name, state := range map[string]adversetest.State{
 		"jobs there":    `mount -t tmpfs none $H; mkdir $H/jobs; mount -o remount,ro $H;`,
-		"nothing there": `mount -t tmpfs none $H; mount -o remount,ro $H;`,
+		"nothing there": adversetest.ReadOnlyHome,
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := trouble{prepare: prepare, script: "echo hi"}.outcome(t)
+			o := trouble{state: state, script: "echo hi"}.outcome(t)
 			if o.Run != "hi\n" || !strings.Contains(o.Job, "read-only file system") || o.Ran != 1 {
 				t.Errorf("%+v", o)
 			}
@@ -192,11 +185,8 @@ func TestAdverse_FullProcessTable(t *testing.T) {
 
 // ENG-1, ENG-21, LOC-4: without bash and without /tmp commands and jobs run all the same, in sh, and what that lacks is declared.
 func TestAdverse_NoBashNoTmp(t *testing.T) {
-	need(t, "chroot")
 	o := trouble{
-		prepare: `R=$T/root; mkdir $R; for d in usr dev proc etc; do mkdir $R/$d; mount --rbind /$d $R/$d; done
-for d in bin sbin lib lib64; do [ ! -L /$d ] || ln -s usr/$d $R/$d; [ -L /$d ] || [ ! -d /$d ] || { mkdir $R/$d; mount --rbind /$d $R/$d; }; done
-mkdir -p $R$T; mount --rbind $T $R$T 2>/dev/null || mount --bind $T $R$T; mount --bind /dev/null $R/usr/bin/bash; ENTER="chroot $R"; unset TMPDIR;`,
+		state:  adversetest.NoBashNoTmp,
 		script: "echo $0; ls -d /tmp 2>/dev/null || echo none",
 	}.outcome(t)
 	if o.Run != o.Job || !strings.Contains(o.Run, "sh\nnone\n") || strings.Contains(o.Run, "bash") || o.Lacking["bash"] == "" || o.Ran != 2 || o.Code != 0 {
@@ -206,7 +196,7 @@ mkdir -p $R$T; mount --rbind $T $R$T 2>/dev/null || mount --bind $T $R$T; mount 
 
 // PTY-9: where there is no terminal to be had, the job does not begin on a pipe in its stead, and the system's limit is named.
 func TestAdverse_NoTerminals(t *testing.T) {
-	o := trouble{prepare: `mount -t devpts -o newinstance,ptmxmode=0666,max=1 devpts /dev/pts; mount --bind /dev/pts/ptmx /dev/ptmx; exec 9<>/dev/ptmx;`, special: "terminal", script: "echo hi"}.outcome(t)
+	o := trouble{state: `mount -t devpts -o newinstance,ptmxmode=0666,max=1 devpts /dev/pts; mount --bind /dev/pts/ptmx /dev/ptmx; exec 9<>/dev/ptmx;`, special: "terminal", script: "echo hi"}.outcome(t)
 	if o.Run != "hi\n" || !o.JobFailed || !strings.Contains(o.Job, "kernel.pty.max") || o.Ran != 1 {
 		t.Errorf("%+v", o)
 	}

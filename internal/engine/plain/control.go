@@ -14,6 +14,9 @@ import (
 // maxRecord bounds the last record, which holds an environment.
 const maxRecord = 16 << 20
 
+// maxEarly bounds what is kept of what is said before the shell is there.
+const maxEarly = 64 << 10
+
 // control takes the second output apart: what the command prints there, and what our program says between. A record of ours is a zero
 // byte, the mark, a letter, a text, and a zero byte; the last one, e, goes on to the end.
 type control struct {
@@ -24,6 +27,7 @@ type control struct {
 	mu      sync.Mutex
 	mark    []byte
 	errs    io.Writer // for what isn't ours
+	early   []byte    // what was said before the shell was there: the command's if it comes to be, else why it doesn't
 	held    []byte    // may be the beginning of a record
 	last    []byte    // the record e, after its status
 	status  int
@@ -95,6 +99,8 @@ func (c *control) record(kind byte, text string) {
 		c.pid = text
 		if !c.isBegun {
 			c.isBegun = true
+			_, _ = c.errs.Write(c.early)
+			c.early = nil
 			close(c.begun)
 		}
 	case 'd':
@@ -124,7 +130,11 @@ func (c *control) finish() {
 // pass hands on the first n bytes that are held: they aren't ours.
 func (c *control) pass(n int) {
 	if n > 0 {
-		_, _ = c.errs.Write(c.held[:n]) // a reader who went away must not hold the command up
+		if c.isBegun {
+			_, _ = c.errs.Write(c.held[:n]) // a reader who went away must not hold the command up
+		} else {
+			c.early = append(c.early, c.held[:min(n, max(0, maxEarly-len(c.early)))]...)
+		}
 		c.held = append([]byte(nil), c.held[n:]...)
 	}
 }
@@ -140,6 +150,19 @@ func partial(b, mark []byte) int {
 }
 
 func (c *control) hasBegun() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.isBegun }
+
+// unbegun is why the shell didn't come to its first word: how it ended, and what was said.
+func (c *control) unbegun(exit int, err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		err = fmt.Errorf("the shell there ended with %d before it began", exit)
+	}
+	if said := strings.TrimSpace(string(c.early) + string(c.held)); said != "" {
+		err = fmt.Errorf("%w; it says: %s", err, said)
+	}
+	return err
+}
 
 // session is the process id of the shell, which leads its session; "" before it has begun.
 func (c *control) session() string {

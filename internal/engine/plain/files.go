@@ -48,17 +48,22 @@ var outcomes = []struct {
 }{
 	{80, "absent", fs.ErrNotExist}, {81, "exists", fs.ErrExist}, {82, "denied", fs.ErrPermission}, {83, "isdir", syscall.EISDIR},
 	{84, "nodir", syscall.ENOTDIR}, {85, "special", errors.New("not a regular file")}, {86, "filled", syscall.ENOTEMPTY},
-	{87, "changed", environment.ErrChanged}, {88, "short", io.ErrUnexpectedEOF},
+	{87, "changed", environment.ErrChanged}, {88, "short", io.ErrUnexpectedEOF}, {89, "full", syscall.ENOSPC}, {90, "locked", syscall.EROFS},
 }
 
-// words are the functions that our scripts use: one for each outcome, and why for a path that an operation failed on.
+// words are the functions that our scripts use: one for each outcome, disk for what is known of the one that a directory lies on, and why
+// for a path that an operation failed on. Where a directory lets everything be done in it and its disk has room, what the program said
+// has to do.
 var words = func() string {
 	var s strings.Builder
 	for _, o := range outcomes {
 		fmt.Fprintf(&s, "%s() { exit %d; }; ", o.name, o.exit)
 	}
-	return s.String() + `why() { __a=${1%/*}; [ -n "$__a" ] || __a=/; if [ ! -e "$__a" ]; then absent; fi; [ -d "$__a" ] || nodir; ` +
-		`if [ ! -e "$1" ] && [ ! -L "$1" ]; then [ "$2" = new ] || absent; fi; denied; }; `
+	return s.String() + `disk() { __ro=; set -- $(df -P "$1" 2>/dev/null | tail -n 1); case ${5-} in *%) __room=$4;; *) __room=; return;; esac; ` +
+		`[ ! -r /proc/self/mounts ] || while read -r __f __m __t __o __r; do [ "$__m" != "${6-}" ] || case ,$__o, in *,ro,*) __ro=1;; *) __ro=;; esac; done </proc/self/mounts; }; ` +
+		`why() { __a=${1%/*}; [ -n "$__a" ] || __a=/; if [ ! -e "$__a" ]; then absent; fi; [ -d "$__a" ] || nodir; ` +
+		`if [ ! -e "$1" ] && [ ! -L "$1" ]; then [ "$2" = new ] || absent; fi; disk "$__a"; [ -z "$__ro" ] || locked; ` +
+		`if [ -w "$__a" ]; then [ "$__room" != 0 ] || full; [ -k "$__a" ] || exit 1; fi; denied; }; `
 }()
 
 // ask runs a script of ours. Its text goes over standard input, ahead of data.
@@ -228,7 +233,7 @@ func (s *reading) Close() error {
 }
 
 // put writes $P: to a file beside it that takes its place, or in place where a rename would break a link or can't be done. The content is
-// what standard input has, N bytes. It prints how.
+// what standard input has, N bytes. It prints how. What is written in place has to have room there: half of it would be left otherwise.
 const put = `D=${P%/*}; [ -n "$D" ] || D=/
 if [ ! -d "$D" ]; then [ ! -e "$D" ] || nodir; [ -n "$PARENTS" ] || absent; mkdir -p "$D" || why "$D"; echo dirs; fi
 [ ! -d "$P" ] || isdir
@@ -236,12 +241,13 @@ if [ -e "$P" ]; then [ -f "$P" ] || special; [ -z "$EXCLUSIVE" ] || exists
 if [ -n "$WAS" ]; then [ "$(stat -L -c '%s %d %i %Y %y' "$P")" = "$WAS" ] || changed; fi
 else [ -z "$WAS" ] || changed; echo created; fi
 T=$D/.hermes-$M
-trap 'rm -f "$T"' EXIT
-inplace=
-if [ -e "$P" ]; then [ -w "$P" ] || denied
-if [ "$(stat -L -c %h "$P")" != 1 ] || ! cp -p "$P" "$T" 2>/dev/null; then inplace=1; T=${TMPDIR:-/tmp}/.hermes-$M; fi; fi
-(umask 077; cat >"$T.new") 2>/dev/null || { rm -f "$T.new"; why "$P" new; }
 trap 'rm -f "$T" "$T.new"' EXIT
+inplace=
+if [ -e "$P" ]; then [ -w "$P" ] || { disk "$D"; [ -z "$__ro" ] || locked; denied; }
+if [ "$(stat -L -c %h "$P")" != 1 ] || ! cp -p "$P" "$T" 2>/dev/null; then disk "$D"; rm -f "$T"
+[ -z "$__room" ] || [ "$__room" -gt $(((N - $(wc -c <"$P")) / 1024)) ] || full
+inplace=1; T=${TMPDIR:-/tmp}/.hermes-$M; fi; fi
+(umask 077; cat >"$T.new") || why "$T" new
 [ "$(wc -c <"$T.new" | tr -d ' ')" = "$N" ] || short
 if [ -n "$inplace" ]; then cat "$T.new" >"$P" || why "$P"; echo inplace
 elif [ -e "$P" ]; then cat "$T.new" >"$T" && mv -f "$T" "$P" || why "$P"

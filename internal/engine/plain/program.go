@@ -47,7 +47,10 @@ func (r *call) word(s string) string { return engine.Word(s, r.p.bash) }
 // that ended. All of it stands on one line in bash, so that line numbers in messages are the script's.
 func (r *call) program() string {
 	var s strings.Builder
-	s.WriteString("exec 3>&2 10>&-;") // 10 is what bash is to take for itself: see how the engine wraps a script
+	s.WriteString("exec 3>&2;")
+	if r.p.bash {
+		s.WriteString("exec 10>&-;") // which it is to take for itself: see how the engine wraps a script. Other shells take 10 for a program
+	}
 	if r.c.Stderr == nil {
 		s.WriteString("exec 2>&1;")
 	}

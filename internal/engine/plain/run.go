@@ -143,12 +143,11 @@ func (r *call) run(ctx context.Context) (environment.Result, error) {
 	}
 	r.over()
 	status, record, ended := r.ctl.end()
-	if r.err != nil && !ended {
-		kind := environment.ErrLost
-		if !r.ctl.hasBegun() {
-			kind = environment.ErrNotStarted
-		}
-		return res, &environment.Error{Kind: kind, Op: "run a command there", Err: r.err}
+	switch {
+	case !r.ctl.hasBegun(): // whoever ends without its first word hasn't come to the script
+		return res, &environment.Error{Kind: environment.ErrNotStarted, Op: "run a command there", Err: r.ctl.unbegun(r.exit, r.err)}
+	case r.err != nil && !ended:
+		return res, &environment.Error{Kind: environment.ErrLost, Op: "run a command there", Err: r.err}
 	}
 	if r.err == nil && !r.ctl.hung {
 		status = r.exit
