@@ -3,13 +3,12 @@ package docker
 import (
 	"testing"
 	"time"
+
+	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
 // Keeping is how the keeper of jobs in a container is called.
 const Keeping = keeping
-
-// HomeLabel is the label that stands for a HERMES_HOME.
-func HomeLabel(home string) string { return homeLabel(home) }
 
 // SweepAt looks for what was left behind as if it were so much later.
 func SweepAt(t testing.TB, getenv func(string) string, c *Config, home string, later time.Duration) {
@@ -19,7 +18,7 @@ func SweepAt(t testing.TB, getenv func(string) string, c *Config, home string, l
 		t.Fatal(err)
 	}
 	defer d.Close()
-	s := newSweeper(d, c, labels{home: homeLabel(home)}, holdsOf(home))
+	s := newSweeper(d, c, labels{home: envs.Owner(home)}, holdsOf(home))
 	s.now = func() time.Time { return time.Now().Add(later) }
 	s.sweep(t.Context())
 }

@@ -180,12 +180,31 @@ func TestJobs_OfAPlaceThatIsNotKeptEndWithItAndAreTold(t *testing.T) { // RMT-3
 }
 
 func TestJobs_OfTwoContainersWithOneHomeAreApart(t *testing.T) { // KPR-2
-	l := newLab(t)
+	for name, other := range map[string]func(l *lab){
+		"another configuration": func(l *lab) { l.config.MemoryMB = 512 },
+		"another HERMES_HOME":   func(l *lab) { l.o.HermesHome = t.TempDir() },
+		"another task":          func(l *lab) { l.o.Key = "other" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.config.Volumes = []string{t.TempDir() + ":/root"}
+			apart(t, l, other)
+		})
+	}
+}
+
+func apart(t *testing.T, l *lab, change func(l *lab)) {
+	t.Helper()
 	one := l.open(t)
 	p := start(t, one, environment.Job{Command: script("sleep 4242")})
 	id := infoOf(t, p).ID
-	l.config.MemoryMB = 512
+	home := l.o.HermesHome
+	change(l)
 	two := l.open(t)
+	t.Cleanup(func() { // those of both homes are removed
+		l.remove(t, two.Info().ID)
+		l.o.HermesHome = home
+	})
 	if _, err := two.(environment.Keeper).Attach(t.Context(), id); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}

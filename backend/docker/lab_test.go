@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/docker/dockertest"
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
+	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
 func TestMain(m *testing.M) {
@@ -73,7 +74,7 @@ func (l *lab) containers(t testing.TB) []container.Summary {
 	}
 	var mine []container.Summary
 	for _, c := range all.Items {
-		if c.Labels["hermes-home"] == docker.HomeLabel(l.o.HermesHome) {
+		if c.Labels["hermes-home"] == envs.Owner(l.o.HermesHome) {
 			mine = append(mine, c)
 		}
 	}

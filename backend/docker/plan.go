@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +15,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
 // Paths inside a container.
@@ -121,9 +120,10 @@ func newPlan(p planning) (*plan, error) {
 	return pl, nil
 }
 
-// digest tells plans apart: two containers with the same one are as good as each other. resident stands for the binary that is brought.
+// digest tells plans apart: two containers with the same one are as good as each other, and the same one's. resident stands for the binary
+// that is brought.
 func (p *plan) digest(resident string) string {
-	text, _ := json.Marshal([]any{p.config, p.host, resident}) // data only
+	text, _ := json.Marshal([]any{p.config, p.host, p.labels.text(), resident}) // data only
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -140,18 +140,7 @@ const (
 )
 
 func labelsOf(p planning) labels {
-	return labels{task: labelText(p.key), profile: labelText(p.profile), home: homeLabel(p.home)}
-}
-
-// homeLabel stands for HERMES_HOME of this machine.
-func homeLabel(home string) string {
-	id, err := os.ReadFile("/etc/machine-id")
-	if err != nil {
-		host, _ := os.Hostname()
-		id = []byte(host)
-	}
-	sum := sha256.Sum256([]byte(strings.TrimSpace(string(id)) + "\x00" + filepath.Clean(home)))
-	return hex.EncodeToString(sum[:8])
+	return labels{task: labelText(p.key), profile: labelText(p.profile), home: envs.Owner(p.home)}
 }
 
 // text gives the labels of a container as the daemon wants them.

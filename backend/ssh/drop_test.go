@@ -291,3 +291,36 @@ func TestSSH_AJobGoesOnWhileThereIsNoContact(t *testing.T) { // SSH-5, RES-4
 		t.Errorf("%v, %v", all, err)
 	}
 }
+
+func TestSSH_JobsBelongToTheirHome(t *testing.T) { // KPR-1, PRT-8: of two HERMES_HOMEs with one user there each sees its own
+	t.Parallel()
+	l := newLab(t, sshtest.Options{Home: t.TempDir()})
+	var ids []string
+	homes := []string{t.TempDir(), t.TempDir()}
+	for _, l.o.HermesHome = range homes {
+		e := l.open(t)
+		p, err := e.(environment.Starter).Start(t.Context(), environment.Job{Command: environment.Command{Script: "while :; do sleep 1; done"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = p.Kill(context.Background(), "test"); closed(t, e) })
+		i, err := p.Info(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, i.ID)
+	}
+	for n, home := range homes {
+		l.o.HermesHome = home
+		e := l.open(t) // as the next process with this home would
+		all, err := e.(environment.Keeper).Jobs(t.Context())
+		if err != nil || len(all) != 1 || all[0].ID != ids[n] {
+			t.Errorf("home %d: %+v, %v, want %s", n, all, err, ids[n])
+		}
+		closed(t, e)
+	}
+	b, _ := environment.Lookup("ssh")
+	if said := strings.Join(b.Probe(t.Context(), &l.config), "\n"); !strings.Contains(said, "background processes that may go on there: 2,") {
+		t.Errorf("doctor says %q", said)
+	}
+}

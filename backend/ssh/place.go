@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
 	"github.com/hermes-runtime/hermes/internal/engine/resident"
+	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
 // greetTime is how long the engine on the host may take to answer its first greeting.
@@ -156,7 +157,7 @@ func (p *place) greet(ctx context.Context, conn *connection, prog program) (*res
 		return nil, &failedGreeting{code: -1, err: err}
 	}
 	r, err := resident.Connect(ctx, s, p.about(conn), resident.Options{Settings: resident.Settings{
-		Grace: p.o.KillGrace, Limits: p.o.Limits, ShellInitFiles: p.config.ShellInitFiles,
+		Jobs: envs.Owner(p.o.HermesHome), Grace: p.o.KillGrace, Limits: p.o.Limits, ShellInitFiles: p.config.ShellInitFiles,
 		ReadsLogin: p.config.AutoSourceBashrc || len(p.config.ShellInitFiles) > 0,
 		Environ:    map[string]string{"SHLVL": "1"}, // where it is 0, bash takes itself for a shell that sshd started, and reads ~/.bashrc each time
 	}})

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/config"
@@ -91,6 +92,7 @@ func probe(ctx context.Context, config any) []string {
 	defer conn.Close()
 	t := conn.last
 	lines := []string{fmt.Sprintf("%s@%s port %d answers (%s), the host is known", t.user, t.host, t.port, conn.ServerVersion())}
+	lines = append(lines, kept(ctx, conn)...)
 	prog, err := p.finder.find(here())
 	if err != nil {
 		return append(lines, plain.Note(err.Error()))
@@ -104,4 +106,15 @@ func probe(ctx context.Context, config any) []string {
 		lines = append(lines, "hermes is there")
 	}
 	return lines
+}
+
+// kept tells of the jobs that go on there, whosever they are: what a HERMES_HOME left behind is listed by that one only.
+func kept(ctx context.Context, conn *connection) []string {
+	out, _, err := conn.do(ctx, forShell(`n=0; for d in "$HOME"/.cache/hermes/*/jobs/*; do if test -e "$d/job.json"; then test -e "$d/receipt.json" || n=$((n+1)); fi; done; echo "$n"`), nil)
+	out = strings.TrimSpace(out)
+	n := out[strings.LastIndexByte(out, '\n')+1:] // after what start-up files print
+	if err != nil || n == "0" {
+		return nil
+	}
+	return []string{"background processes that may go on there: " + n + ", of all HERMES_HOMEs of that user together; hermes process list shows those of one, and their records are below ~/.cache/hermes"}
 }
