@@ -240,8 +240,11 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 			out.Target = r.target(st, red, *at)
 			if (fd == "" || fd == "0") && red.Op == syntax.DplIn {
 				behind, ok := st.fds[out.Target.Text]
-				if !ok { // something that isn't followed
+				if !ok { // inherited, or something that isn't followed
 					behind = Stdin{}
+					if isDescriptor(out.Target.Text) && out.Target.Text != "0" && out.Target.Text != "-" {
+						behind.Kind = StdinPipe
+					}
 				}
 				at.stdin = behind
 			}
@@ -260,7 +263,7 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 			}
 		}
 		if fd != "" && fd != "0" && strings.HasPrefix(out.Op, "<") {
-			st.behind(r, fd, out)
+			st.behind(r, fd, out, *at)
 		}
 		at.redirects = append(at.redirects, out)
 	}
@@ -268,7 +271,7 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 }
 
 // behind notes what a descriptor reads.
-func (st *state) behind(r *reader, fd string, red Redirect) {
+func (st *state) behind(r *reader, fd string, red Redirect, at place) {
 	st.own()
 	r.spend(len(st.fds))
 	fds := maps.Clone(st.fds)
@@ -278,6 +281,14 @@ func (st *state) behind(r *reader, fd string, red Redirect) {
 	switch {
 	case strings.HasPrefix(red.Op, "<<"):
 		fds[fd] = textStdin(red.Target, red.Op == "<<-", map[bool]string{true: "\n"}[red.Op == "<<<"])
+	case red.Op == "<&":
+		from, ok := fds[red.Target.Text]
+		if red.Target.Text == "0" {
+			from, ok = at.stdin, true
+		}
+		if ok {
+			fds[fd] = from
+		}
 	case red.Op == "<", red.Op == "<>":
 		fds[fd] = Stdin{Kind: StdinFile, File: red.Target, From: red.Target.From}
 		if o, ok := r.processOut[red.Target.From]; ok && !red.Target.From.Empty() {

@@ -94,6 +94,9 @@ func inMounted(r *reader, st *state, in *inner) *Inside {
 	outer := st.clone()
 	inside := inContainer(r, st, in)
 	st.dirs = []string{"/"}
+	if front := in.c.Words[:max(0, len(in.c.Words)-len(in.words))]; slices.ContainsFunc(front, func(w Word) bool { return oneOf(w, "--privileged", "--privileged=true") }) {
+		inside.mount(outer, "/dev", "/dev") // it sees the host's devices
+	}
 	for _, o := range in.options {
 		switch o.name {
 		case "v", "volume":

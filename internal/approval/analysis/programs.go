@@ -131,6 +131,9 @@ func programName(base string) string {
 	if n := len(base); n > 4 && (base[n-4:] == ".exe" || base[n-4:] == ".EXE") {
 		base = base[:n-4]
 	}
+	if i := strings.IndexByte(base, '@'); i > 0 { // a package's version: rimraf@5
+		base = base[:i]
+	}
 	switch base { // GNU's programs where others have the name
 	case "gxargs", "gfind":
 		return base[1:]

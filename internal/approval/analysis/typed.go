@@ -9,7 +9,7 @@ import (
 // a terminal, a job for later. It is nil for other programs.
 func specialCarrier(program string) func(*reader, *state, *Command, place) {
 	switch program {
-	case "tmux", "tmate":
+	case "tmux", "tmate", "byobu":
 		return tmux
 	case "screen":
 		return screen
@@ -55,7 +55,7 @@ func concurrently(r *reader, st *state, c *Command, at place) {
 }
 
 // specials are their names.
-const specials = "tmux tmate screen zellij at batch salt salt-call salt-ssh concurrently rvm mix cmake nix bind m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry scrapy arangosh puppet chef-apply chef-shell rex"
+const specials = "tmux tmate byobu screen zellij at batch salt salt-call salt-ssh concurrently rvm mix cmake nix bind m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry scrapy arangosh puppet chef-apply chef-shell rex"
 
 // elsewhere is the state of a shell that runs already: the same machine, an unknown directory.
 func elsewhere(st *state) *state {

@@ -50,6 +50,9 @@ func (r *reader) variables(st *state, c *Command, at place) {
 // variableSet reads what a variable makes some program run, now or later.
 func (r *reader) variableSet(st *state, name string, value Word, c *Command, at place) {
 	use := variableUses()[name]
+	if strings.HasPrefix(name, "BASH_FUNC_") && strings.HasPrefix(value.Text, "()") { // a function for every bash below
+		use, value.Text, value.Alts = useText, "exported "+value.Text+"\nexported", nil
+	}
 	if use == 0 || value.Text == "" {
 		return
 	}

@@ -12,7 +12,7 @@ func php() *language {
 				"++", "--", "<<", ">>", "::"},
 			special: phpSpecial,
 		},
-		member: []string{"->", "?->", "::"}, concat: ".", textCalls: true, strip: []string{`\`},
+		member: []string{"->", "?->", "::"}, concat: ".", textCalls: true, qualified: `\`,
 		prefix:    words("return if while not and or else elseif echo print die exit new static global public private protected throw const do try @"),
 		callbacks: words("array_map array_walk call_user_func call_user_func_array usort array_filter register_shutdown_function forward_static_call iterator_apply"),
 		envs:      []string{"$_env", "$_server"},
@@ -21,7 +21,7 @@ func php() *language {
 	l.attrs = map[string]func(*scan) value{}
 	m := map[string]handler{
 		"popen": shellFirst, "proc_open": phpProc, "pcntl_exec": execList1, "rename": two(Move), "copy": two(Copy), "symlink": two(Link), "link": two(Link), "chmod": chmodPath,
-		"chown": phpChown, "lchown": phpChown, "chgrp": phpChown, "chdir": chdirs, "posix_kill": kills, "File.deleteDirectory": trees, "File.cleanDirectory": trees, "Storage.deleteDirectory": trees, "File.delete": unlinks, "Storage.delete": unlinks, "pcntl_fork": forks, "eval": evals, "assert": evals, "create_function": functionOf,
+		"chown": phpChown, "lchown": phpChown, "chgrp": phpChown, "chdir": chdirs, "posix_kill": kills, "file::deletedirectory": trees, "file::cleandirectory": trees, "storage::deletedirectory": trees, "pcntl_fork": forks, "eval": evals, "assert": evals, "create_function": functionOf,
 		"fopen": openMode, "ftruncate": nothing, "touch": writeFirst, "file_put_contents": writeFirst, "base64_decode": decodeArg("base64"), "hex2bin": decodeArg("hex"),
 		"str_rot13": decodeArg("rot13"), "gzinflate": nothing, "gzuncompress": decodeArg("zlib"), "gzdecode": decodeArg("gzip"), "urldecode": decodeArg("url"), "rawurldecode": decodeArg("url"),
 		"strrev": func(s *scan, c *call) value { return s.each(c.arg(0), reverse) }, "chr": characters, "implode": func(s *scan, c *call) value { return perlJoin(s, c) },
@@ -34,7 +34,7 @@ func php() *language {
 		"sprintf":        sprintfs,
 		"escapeshellarg": argText, "escapeshellcmd": argText, "glob": globbed, "scandir": entries, "getenv": getEnv, "sys_get_temp_dir": constantCall("/tmp"), "tempnam": temporary("/tmp"), "getcwd": constantCall("."),
 		"realpath": argText, "dirname": dirName, "file_get_contents": phpRead, "readfile": phpRead, "file": phpRead, "curl_exec": fetched, "fsockopen": sockets, "pfsockopen": sockets,
-		"stream_socket_client": sockets, "socket_create": sockets, "stream_get_contents": stdin, "preg_replace": phpReplace, "mysqli_query": querySecond, "pg_query": querySecond, "mysql_query": queries, "#exec": queries, "#prepare": queries, "file.delete": unlinks, "storage.delete": nothing,
+		"stream_socket_client": sockets, "socket_create": sockets, "stream_get_contents": stdin, "preg_replace": phpReplace, "mysqli_query": querySecond, "pg_query": querySecond, "mysql_query": queries, "#exec": queries, "#prepare": queries, "db::statement": queries, "db::unprepared": queries, "db::delete": queries, "db::update": queries, "file::delete": unlinks,
 		"array": func(_ *scan, c *call) value { return listOf(c.args...) },
 	}
 	all(m, shellFirst, "system exec shell_exec passthru")

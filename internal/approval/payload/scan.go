@@ -22,6 +22,7 @@ type language struct {
 	envs          []string                     // names that hold the environment's variables
 	tagged        map[string]bool              // names that may stand in front of a template
 	strip         []string                     // beginnings of names that name the same without
+	qualified     string                       // what ends the name of a namespace
 	calls         map[string]handler           // by dotted name; Class#method; #method of anything
 	classes       map[string]bool              // calls that make an instance; its text is its first argument's
 	callbacks     map[string]bool              // calls that call what they are given
@@ -296,6 +297,9 @@ func (s *scan) close(i, end int) int {
 
 // bare takes beginnings off a name that say nothing.
 func (s *scan) bare(name string) string {
+	if s.qualified != "" {
+		return name[strings.LastIndex(name, s.qualified)+1:]
+	}
 	for {
 		before := len(name)
 		for _, p := range s.strip {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 )
@@ -32,6 +33,7 @@ var accountDeeds = []deed{
 	{names: "kadmin kadmin.local", flags: "q"},
 	{names: "faillock", opts: "--reset"},
 	{names: "dsmod dsrm dsadd", always: true},
+	{names: "ipmitool", short: "HUPILpoEb", verbs: "user set|user disable|user enable|user priv"},
 }
 
 // cronDeeds lists what replaces or removes scheduled jobs.
@@ -43,6 +45,24 @@ var cronDeeds = []deed{
 	{names: "Unregister-ScheduledTask Register-ScheduledTask Disable-ScheduledTask", always: true, spare: "-whatif"},
 	{names: "launchctl", verbs: "submit"},
 }
+
+// grants are the verbs with which clouds and clusters give somebody all rights, and make users.
+var grants = sync.OnceValue(func() *toolSet {
+	const clouds = "profile region output endpoint-url query"
+	return newToolSet([]tool{
+		{names: "aws", long: clouds, acts: `
+iam attach-user-policy|attach-role-policy|attach-group-policy +@*AdministratorAccess +@*FullAccess +--policy-arn=*AdministratorAccess +--policy-arn=*FullAccess
+iam create-user|delete-user|create-login-profile|update-login-profile|add-user-to-group|put-user-policy|update-assume-role-policy`},
+		{names: "gcloud", long: "project account format", acts: "** add-iam-policy-binding +--member=all* +@allUsers +@allAuthenticatedUsers +--role=roles/owner +--role=roles/editor +@roles/owner\n" +
+			"** set-iam-policy"},
+		{names: "aws", long: clouds, acts: "s3api put-bucket-acl|put-object-acl +--acl=public-read-write\n" +
+			"s3api put-public-access-block +--public-access-block-configuration=*BlockPublicAcls=false*"},
+		{names: "gsutil", acts: "acl ch|set +@AllUsers:W +@AllUsers:O +@public-read-write\niam ch +@allUsers* +@allAuthenticatedUsers*\niam set"},
+		{names: "az", short: "o", long: "output subscription", acts: "role assignment create +--role=Owner +--role=Contributor +@Owner\nad user create|delete"},
+		{names: "kubectl oc k", short: "n", long: "namespace context kubeconfig", safe: "--dry-run",
+			acts: "create clusterrolebinding|rolebinding +--clusterrole=cluster-admin +--clusterrole=admin\nadm policy add-cluster-role-to-user|add-scc-to-user|add-cluster-role-to-group"},
+	})
+})
 
 func accountRows() []Row {
 	cron := deedRow(Row{
@@ -62,17 +82,18 @@ func accountRows() []Row {
 		return byDeed(a)
 	}
 	return []Row{
-		deedRow(Row{
+		alsoVerbs(deedRow(Row{
 			ID: "account.change", Key: "change users or groups", Family: "account", Remember: RememberAll,
-			Matches: "creating, deleting and changing users, groups and their passwords",
+			Matches: "creating, deleting and changing users, groups and their passwords, also a provider's; all rights given away in a cloud or a cluster",
 			Examples: []string{"useradd bob", "sudo adduser bob", "userdel -r bob", "usermod -aG sudo bob", "groupadd x", "groupdel x",
 				"gpasswd -d bob x", "passwd bob", "passwd", "echo a:b | chpasswd", "chsh -s /bin/zsh",
 				"passwd -l root", "dscl . -create /Users/bob", "net user bob x /add", "vipw", "chage -M 1 bob", "dscl . -delete /Users/bob",
-				"net localgroup administrators bob /add", "deluser bob"},
+				"net localgroup administrators bob /add", "deluser bob",
+				"aws iam create-user --user-name x", "kubectl create clusterrolebinding x --clusterrole=cluster-admin --user=u"},
 			LookAlikes: []string{"id bob", "getent passwd", "passwd -S bob", "chage -l bob", "groups", "whoami", "cat /etc/passwd", "useradd --help",
 				"net user", "dscl . -read /Users/bob", "grep bob /etc/group", "man useradd",
 				"finger bob", "dscl . list /Users", "passwd --status bob", "chsh -l"},
-		}, "changes users, groups or passwords", accountDeeds),
+		}, "changes users, groups or passwords", accountDeeds), "changes who may do what at a provider", grants),
 		cron,
 	}
 }

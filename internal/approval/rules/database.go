@@ -158,7 +158,7 @@ func databaseTools() []tool {
 
 var (
 	redisPrograms   = []string{"redis-cli", "valkey-cli", "keydb-cli", "rdcli", "iredis"}
-	mongoPrograms   = []string{"mongosh", "mongo"}
+	mongoPrograms   = []string{"mongosh", "mongo", "arangosh"}
 	requestPrograms = []string{"curl", "http", "https", "xh", "wget", "curlie", "xhs", "httpie"}
 	socketPrograms  = []string{"nc", "ncat", "netcat", "telnet", "socat"}
 )
@@ -275,6 +275,12 @@ func redisCommand(a *Act, words []analysis.Word) bool {
 			return second == "reset" || second == "forget" || second == "flushslots"
 		case "shutdown":
 			return second == "nosave" || second == ""
+		case "config": // where it saves, and whom it lets in
+			return second == "set" && len(words) > 2 && (words[2].Is("dir") || words[2].Is("dbfilename") || words[2].Is("requirepass") || words[2].Is("protected-mode"))
+		case "slaveof", "replicaof": // another's data in place of its own
+			return second != "no"
+		case "module":
+			return second == "load"
 		case "eval":
 			return strings.Contains(second, "flushall") || strings.Contains(second, "flushdb") ||
 				strings.Contains(second, "keys") && (strings.Contains(second, "'del'") || strings.Contains(second, `"del"`))
@@ -284,15 +290,15 @@ func redisCommand(a *Act, words []analysis.Word) bool {
 }
 
 var (
-	mongoDestroys = regexp.MustCompile(`\.\s*(drop|dropDatabase|dropCollection|dropAllUsers|dropAllRoles|dropUser|dropIndexes)\s*\(|` +
+	mongoDestroys = regexp.MustCompile(`\.\s*_?(drop|truncate|dropDatabase|dropCollection|dropAllUsers|dropAllRoles|dropUser|dropIndexes)\s*\(|` +
 		`\.\s*(deleteMany|remove)\s*\(\s*(\{\s*\}\s*[,)]|\))|\bdropDatabase\s*:|\b(runCommand|adminCommand)\s*\(\s*\{\s*drop\s*:|\bshutdownServer\s*\(`)
 	mongoQuotedKey = regexp.MustCompile(`(["'])(dropDatabase|drop)(["'])\s*:`)
 	mongoStrings   = regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|//[^\n]*`)
 )
 
 func mongoDrops(a *Act) bool {
-	args := a.Args(analysis.Grammar{Short: "up", Long: []string{"eval", "host", "port", "username", "password", "authenticationDatabase", "file"}})
-	code := append(texts(args.Values["eval"]), a.Stdin.Text)
+	args := a.Args(analysis.Grammar{Short: "up", Long: []string{"eval", "javascript.execute-string", "host", "port", "username", "password", "authenticationDatabase", "file"}})
+	code := append(texts(append(args.Values["eval"], args.Values["javascript.execute-string"]...)), a.Stdin.Text)
 	return slices.ContainsFunc(code, func(text string) bool {
 		text = mongoQuotedKey.ReplaceAllString(text, "$2:")
 		return mongoDestroys.MatchString(mongoStrings.ReplaceAllString(text, "''"))

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
@@ -80,7 +81,11 @@ func (a *Act) list(f analysis.Flow) (l list) {
 			if args.Has("d") {
 				l.below = append(l.below, names.each(args.Operands, grave)...)
 			} else {
-				l.in = append(l.in, names.each(orHere(args.Operands), grave)...)
+				in := names.each(orHere(args.Operands), grave)
+				if len(in) == 1 && prefixed(cmds[i+1:], strings.TrimSuffix(in[0].Path, "/")+"/") {
+					l.below = append(l.below, in...)
+				}
+				l.in = append(l.in, in...)
 			}
 		case "find", "gfind", "bfs":
 			if r := names.listing(); !r.narrow {
@@ -89,6 +94,24 @@ func (a *Act) list(f analysis.Flow) (l list) {
 		}
 	}
 	return l
+}
+
+// prefixed tells whether a filter puts a directory in front of every line.
+func prefixed(cmds []analysis.Command, dir string) bool {
+	return slices.ContainsFunc(cmds, func(c analysis.Command) bool {
+		return c.Program == "sed" && slices.ContainsFunc(c.Words, func(w analysis.Word) bool {
+			text := analysis.Plain(w.Text)
+			return len(text) > 3 && text[0] == 's' && strings.HasPrefix(text[2:], "^"+text[1:2]+strings.ReplaceAll(dir, "/", slash(text[1]))+text[1:2])
+		})
+	})
+}
+
+// slash is a slash in an expression of sed that another character, or a slash itself, separates.
+func slash(separator byte) string {
+	if separator == '/' {
+		return `\/`
+	}
+	return "/"
 }
 
 // listing is search for a find that deletes nothing itself.

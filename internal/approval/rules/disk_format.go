@@ -38,7 +38,8 @@ var formats = []deed{
 	{names: "xfs_repair", flags: "L", safe: "n"},
 	{names: "reiserfsck", opts: "--rebuild-sb --rebuild-tree"},
 	{names: "ntfsfix", flags: "d"},
-	{names: "resize2fs resize4fs", flags: "M"},
+	{names: "resize2fs resize4fs", short: "dSz", flags: "M", verbs: "* *"},                            // to a size: what lies beyond is lost
+	{names: "fsck e2fsck fsck.ext2 fsck.ext3 fsck.ext4", short: "bBCEjlLtzr", safe: "nN", flags: "y"}, // yes to every loss
 	{names: "ntfsresize", short: "s", safe: "ni", spare: "--no-action --info", flags: "sx", opts: "--size --expand"},
 	{names: "xfs_admin", flags: "Uf"},
 	{names: "btrfstune", flags: "muUSr"},

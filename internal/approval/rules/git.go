@@ -45,7 +45,7 @@ send-pack +--force +--mirror +@+* +@:?* !--dry-run`),
 }
 
 func gitHistory() Row {
-	return verbRow(Row{
+	r := verbRow(Row{
 		ID: "git.history", Key: "lose git history", Family: "git", Remember: RememberAll,
 		Matches: "deletes or moves branches by force, deletes tags and other refs, rewrites history, expires reflogs, prunes objects, removes worktrees by force",
 		Examples: []string{"git branch -D feature", "git branch --delete --force x", "git branch -df x", "git branch -f main HEAD~3",
@@ -73,28 +73,38 @@ prune !-n !--dry-run
 gc +--prune=now +--prune=all +--prune=today
 worktree remove +-f +--force
 fast-import +--force
-lfs migrate +@import +@export`),
+lfs migrate +@import +@export
+lfs prune !--dry-run !-d !--verify-remote
+annex dead|dropunused|forget +--force +@*`),
 		{names: "git-filter-repo", safe: "--analyze --dry-run --version",
 			acts: "+@* +--force +--path +--invert-paths +--strip-blobs-bigger-than +--replace-text +--path-glob +--path-regex +--paths-from-file"},
-		{names: "bfg bfg.jar",
+		{names: "bfg",
 			acts: "+-D +-b +-B +-fi +--delete-files +--delete-folders +--strip-blobs-bigger-than +--strip-biggest-blobs +--replace-text +--strip-blobs-with-ids"},
 		hgTool("strip !-n\ndebugstrip\nprune !-n\nrollback !-n !--dry-run"),
 		{names: "jj", short: "R", acts: "abandon\nop abandon\nworkspace forget"},
 		{names: "fossil", acts: "purge|scrub"},
 		{names: "p4", short: "cCdHpPuQ", acts: "obliterate +-y"},
 		{names: "darcs", acts: "obliterate|unpull !--dry-run"},
-	}, gitLoses, "java", "git")
+	}, gitLoses, append(gitInternals(), "java", "git")...)
+	r.Writes = true // by redirect
+	return r
+}
+
+// gitInternals are the programs that may delete or replace what git keeps of commits.
+func gitInternals() []string {
+	return slices.Concat(writing(), []string{"rm", "unlink", "shred", "grm"})
+}
+
+// keepsCommits tells whether a file is one without which commits can't be found.
+func keepsCommits(t analysis.Target) bool {
+	_, rest, ok := strings.Cut(t.Path, "/.git/")
+	return ok && (rest == "HEAD" || rest == "packed-refs" || strings.HasPrefix(rest, "refs/") || strings.HasPrefix(rest, "objects/"))
 }
 
 // gitLoses finds what loses history by configuration, standard input or a jar.
 func gitLoses(a *Act) []Hit {
 	hit := false
 	switch a.Program {
-	case "java":
-		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool {
-			base := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
-			return strings.HasPrefix(base, "bfg") && strings.HasSuffix(base, ".jar")
-		}) && len(a.Words) > 3
 	case "git":
 		front, verb, _ := gitVerb(a)
 		switch verb {
@@ -109,7 +119,7 @@ func gitLoses(a *Act) []Hit {
 		}
 	}
 	if !hit {
-		return nil
+		return one("deletes or replaces what git keeps of commits", append(a.each(a.removal().operands, keepsCommits), a.wroteTo(keepsCommits)...))
 	}
 	return []Hit{{Reason: "loses commits: " + a.Line(), Targets: a.place()}}
 }

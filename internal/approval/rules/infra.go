@@ -65,5 +65,5 @@ func infraRows() []Row {
 		{names: "spacectl", acts: "stack delete"},
 		{names: "ansible", short: "aimMtleuUfTBP", safe: "-C --check --list-hosts", acts: "+-a=*state=absent* +--args=*state=absent* +-a=*state=stopped* +--args=*state=stopped* +-a=*state=restarted* +-a=*enabled=no* +-a=*enabled=false*"},
 		{names: "kops", long: "name state", acts: "delete"},
-	}, nil, projectRunners...)}
+	}, nil, append([]string{"java"}, projectRunners...)...)}
 }

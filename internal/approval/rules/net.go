@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 )
@@ -38,6 +39,7 @@ var netDeeds = []deed{
 		verbs: "advfirewall set|advfirewall reset|advfirewall firewall delete|advfirewall firewall add|interface set|interface ip delete|interface ip set|winsock reset|" +
 			"int ip reset|interface delete|firewall set|interface portproxy add|int ip set"},
 	{names: "netplan", verbs: "apply|set|try"},
+	{names: "resolvectl systemd-resolve", opts: "--set-dns --revert", verbs: "dns * *|domain * *|revert|default-route * no"},
 	{names: "networkctl", verbs: "down|delete|reconfigure"},
 	{names: "wpa_cli", verbs: "... disconnect|... terminate|... remove_network"},
 	{names: "iw", verbs: "dev * del|dev * disconnect"},
@@ -60,8 +62,17 @@ var netDeeds = []deed{
 	{names: "shorewall", verbs: "stop|clear"},
 }
 
+// openings let everybody in from the network, or close a provider's firewall rules.
+var openings = sync.OnceValue(func() *toolSet {
+	return newToolSet([]tool{
+		{names: "aws", long: "profile region output", acts: "ec2 authorize-security-group-ingress +--cidr=0.0.0.0/0 +@*0.0.0.0/0* +--ip-permissions=*0.0.0.0/0*\n" +
+			"ec2 revoke-security-group-ingress|revoke-security-group-egress|delete-security-group"},
+		{names: "gcloud", long: "project", acts: "compute firewall-rules create|update +--source-ranges=*0.0.0.0/0* +--allow=all"},
+	})
+})
+
 func netRows() []Row {
-	return []Row{netShell(), deedRow(Row{
+	return []Row{netShell(), alsoVerbs(deedRow(Row{
 		ID: "net.change", Key: "change firewall or interfaces", Family: "network", Remember: RememberAll, Leaves: true,
 		Matches: "rules and policies of a firewall, interfaces down, addresses and routes removed, the default route",
 		Examples: []string{"iptables -F", "iptables -P INPUT DROP", "iptables -t nat -F", "ip6tables -D INPUT 1", "nft flush ruleset",
@@ -76,7 +87,7 @@ func netRows() []Row {
 			"ip link show", "ifconfig", "ifconfig eth0", "nmcli con show", "route -n", "ip link set eth0 up", "nft -c -f rules",
 			"ip route get 1.1.1.1", "netsh interface show", "iptables -C INPUT -j DROP", "ip -s link", "arp -a", "nmcli d",
 			"ufw --dry-run disable", "ip l", "ip n", "ss -tlnp"},
-	}, "changes a firewall or an interface", netDeeds)}
+	}, "changes a firewall or an interface", netDeeds), "changes whom a provider's firewall lets in", openings)}
 }
 
 // shells are programs that read commands.

@@ -54,7 +54,7 @@ func packageRows() []Row {
 		{names: "opkg eopkg cards tazpkg slackpkg swupd urpm ipkg", safe: "--noaction --dry-run",
 			acts: "remove|rm|del|autoremove|bundle-remove|purge"},
 		{names: "removepkg urpme debfoster", safe: "--test --warn", acts: "+@*"},
-		{names: "tasksel", safe: "-t --test", acts: "remove"}, {names: "mas", acts: "uninstall"},
+		{names: "adb", short: "stHPL", acts: "uninstall"}, {names: "pm", acts: "uninstall|clear|disable|disable-user"}, {names: "tasksel", safe: "-t --test", acts: "remove"}, {names: "mas", acts: "uninstall"},
 		{names: "pkgutil", acts: "+--forget"}, {names: "installp", acts: "+-u"}, {names: "swupd", acts: "bundle-remove"},
 	}, nil)}
 }

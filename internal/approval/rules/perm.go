@@ -275,8 +275,9 @@ func permRecursive(a *Act) []Hit {
 	switch {
 	case !c.recursive:
 		if a.closes(c) {
-			return one("gives away or locks a system file", a.each(c.paths, func(t analysis.Target) bool {
-				return t.Class == analysis.ClassSystem || t.Class == analysis.ClassSystemRoot || t.Class == analysis.ClassRoot
+			return one("gives away or locks a system file, a home or its keys", a.each(c.paths, func(t analysis.Target) bool {
+				return t.Class == analysis.ClassSystem || t.Class == analysis.ClassSystemRoot || t.Class == analysis.ClassRoot ||
+					strings.HasSuffix(a.Program, "chmod") && (t.Class == analysis.ClassHomeRoot || t.Kind == analysis.KindKeys)
 			}))
 		}
 		return nil

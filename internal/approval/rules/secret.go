@@ -60,7 +60,7 @@ func secretRows() []Row {
 var readers = []string{"cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "view", "strings", "xxd", "od", "hexdump", "hd",
 	"base64", "base32", "basenc", "gbase64", "grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed", "cut", "sort", "uniq", "paste",
 	"fold", "rev", "fmt", "pr", "column", "jq", "yq", "dd", "cp", "mv", "scp", "rsync", "install", "tar", "gtar", "bsdtar", "zip", "7z", "7za", "rar",
-	"gzip", "zstd", "xz", "bzip2", "curl", "wget", "pv", "split", "iconv", "diff", "cmp", "comm", "xclip", "pbcopy", "wl-copy", "xsel", "openssl",
+	"gzip", "zstd", "xz", "bzip2", "sqlite3", "curl", "wget", "pv", "split", "iconv", "diff", "cmp", "comm", "xclip", "pbcopy", "wl-copy", "xsel", "openssl",
 	"ssh-keygen", "uuencode", "zcat", "tee", "gpg", "cpio", "ditto", "ln", "printf", "echo", "read", "mapfile", "readarray", "vimdiff", "csplit",
 	"join"}
 

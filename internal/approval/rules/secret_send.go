@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,9 @@ func sendsSecret(a *Act) []Hit {
 	}
 	if a.Stdin.Kind == analysis.StdinFile && (stdin || a.Program == "gh" && len(a.Words) > 1 && a.Words[1].Is("gist")) {
 		words = append(words, a.Stdin.File)
+	}
+	if slices.ContainsFunc(a.bodies(), a.holdsSecret) {
+		return []Hit{{Reason: "sends a secret that stands in a variable: " + a.Line()}}
 	}
 	targets := a.each(words, privatePlace)
 	if len(targets) == 0 && (stdin && a.carriesSecret(a.Stdin.From) || slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return a.carriesSecret(w.From) })) {
@@ -203,7 +207,7 @@ func (a *Act) readsPrivate(i int) bool {
 		return private
 	}
 	c := &Act{Command: &a.Reading.Commands[i], Reading: a.Reading, Index: i, known: a.known}
-	private := len(c.Words) > 0 && (c.dumpsEnvironment() || c.opensStore()) || len(c.each(c.sources(), privatePlace)) > 0
+	private := len(c.Words) > 0 && (c.dumpsEnvironment() || c.opensStore() || printing[c.Program] && slices.ContainsFunc(c.Words, c.holdsSecret)) || len(c.each(c.sources(), privatePlace)) > 0
 	if a.known.private == nil {
 		a.known.private = map[int]bool{}
 	}
@@ -235,3 +239,32 @@ var uploaders = sync.OnceValue(func() map[string][]*compiled {
 		{names: "b2", verbs: "upload-file|sync|file upload"},
 	})
 })
+
+// secretVariables are variables that hold a secret nobody is given in the body of a request: clients sign with it, or put it into a header.
+var secretVariables = regexp.MustCompile(`\$\{?(AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|GITHUB_TOKEN|GH_TOKEN|GITLAB_TOKEN|CI_JOB_TOKEN|NPM_TOKEN|` +
+	`NODE_AUTH_TOKEN|PYPI_TOKEN|TWINE_PASSWORD|DOCKER_PASSWORD|OPENAI_API_KEY|ANTHROPIC_API_KEY|SSH_PRIVATE_KEY|DEPLOY_KEY|KUBECONFIG_DATA|VAULT_TOKEN|` +
+	`HEROKU_API_KEY|CLOUDFLARE_API_TOKEN|DIGITALOCEAN_ACCESS_TOKEN|STRIPE_SECRET_KEY|DATABASE_URL|PGPASSWORD|SUDO_PASSWORD)\b`)
+
+// printing are programs that put out what they are given.
+var printing = map[string]bool{"echo": true, "printf": true, "printenv": true, "print": true}
+
+// holdsSecret tells whether a word is made of such a variable.
+func (a *Act) holdsSecret(w analysis.Word) bool {
+	return !analysis.Literal(w.Text) && secretVariables.MatchString(w.Span.Slice(a.Reading.Text)) || a.Program == "printenv" && secretVariables.MatchString("$"+w.Text)
+}
+
+// bodies lists what a client of the web is given to send as it stands.
+func (a *Act) bodies() []analysis.Word {
+	switch a.Program {
+	case "curl":
+		args := a.Args(curlGrammar())
+		var out []analysis.Word
+		for _, name := range [...]string{"d", "F", "data", "data-raw", "data-binary", "data-ascii", "data-urlencode", "form", "json", "url-query", "form-string"} {
+			out = append(out, args.Values[name]...)
+		}
+		return out
+	case "wget":
+		return optionValues(a, analysis.Grammar{Short: "oOPUe", Long: []string{"post-data", "body-data"}}, "post-data", "body-data")
+	}
+	return nil
+}

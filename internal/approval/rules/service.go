@@ -71,7 +71,8 @@ var managers = []deed{
 	{names: "ipmitool", short: "HUPI", verbs: "mc reset *|bmc reset *"},
 	{names: "racadm", verbs: "racreset|racresetcfg"},
 	{names: "mco", verbs: "service * stop|service * restart|package * uninstall|package * purge|rpc service stop ...|rpc service restart ...|rpc package uninstall ...|rpc package purge ..."},
-	{names: "fail2ban-client", verbs: "stop|unban --all|reload"},
+	{names: "fail2ban-client", verbs: "stop|reload"},
+	{names: "fail2ban-client", need: "--all", verbs: "unban"},
 	{names: "tailscale", verbs: "down|logout"},
 }
 

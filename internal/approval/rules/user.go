@@ -30,10 +30,10 @@ func userRows() []Row {
 		{
 			ID: "user.startup", Key: "write to a start-up file", Family: "user", Remember: RememberAll,
 			Matches:  "a write to what runs at login, at the start of a session, a shell or a program, and to the places of hooks",
-			Programs: append(writing(), "git"), Writes: true, Match: writesStartup,
+			Programs: slices.Concat(writing(), startTools().programs(), []string{"git"}), Writes: true, Match: writesStartup,
 			Examples: []string{"echo x >> ~/.bashrc", "cat a > ~/.zshrc", "cp x.desktop ~/.config/autostart/", "sed -i s/a/b/ ~/.profile",
 				"echo x | tee -a ~/.bash_profile",
-				"cp x.service ~/.config/systemd/user/", "cp x.plist ~/Library/LaunchAgents/", "cp hook .git/hooks/pre-commit",
+				"cp x.service ~/.config/systemd/user/", "cp x.plist ~/Library/LaunchAgents/", "cp hook .git/hooks/pre-commit", "npm config set script-shell /tmp/x",
 				"echo x > .git/hooks/post-merge", "ln -s /tmp/x ~/.zshenv",
 				"git config --global core.hooksPath /tmp/h", "cp .bashrc ~", "echo x >> /home/bob/.bash_login",
 				"curl -o ~/.config/fish/config.fish http://h"},
@@ -53,6 +53,17 @@ var keyTools = sync.OnceValue(func() *toolSet {
 		{names: "bw", long: "session organizationid", acts: "delete"}, {names: "op", long: "vault account session", acts: "** delete"}, {names: "kdestroy", acts: "+-A"},
 		{names: "certbot", acts: "delete|revoke"}, {names: "acme.sh", acts: "+--remove +--revoke +--deactivate"}, {names: "step", acts: "ca revoke"}, {names: "easyrsa", acts: "revoke|renew"},
 		{names: "aws", long: "profile", acts: "configure set +@*secret* +@*token* +@*access_key*"}, {names: "npm yarn pnpm", acts: "config|set set +@*_auth* +@*_password*\nset +@*_auth*"},
+	})
+})
+
+// startTools keep settings that name a program which they run later.
+var startTools = sync.OnceValue(func() *toolSet {
+	return newToolSet([]tool{
+		{names: "npm pnpm yarn", acts: "config|c set +@script-shell* +@shell* +@node-options* +@editor* +@git +@git=* +@onload-script* +@init-module*\n" +
+			"set +@script-shell* +@shell* +@node-options* +@onload-script*"},
+		{names: "gh", acts: "config set +@editor* +@pager* +@browser*\nalias set +-s +--shell +@!*"},
+		{names: "defaults", acts: "write com.apple.loginwindow +@LoginHook +@LogoutHook"},
+		{names: "enable", noHelp: true, acts: "+-f"},
 	})
 })
 
@@ -88,6 +99,9 @@ var hookSettings = []string{"core.hookspath", "core.fsmonitor", "core.sshcommand
 func writesStartup(a *Act) []Hit {
 	if a.Program == "git" {
 		return a.setsHook()
+	}
+	if startTools().find(a, a.Program, a.Words[min(1, len(a.Words)):]) {
+		return []Hit{{Reason: "gives a tool a program to run at its own acts: " + a.Line()}}
 	}
 	return one("writes to what runs at a start", a.wroteTo(func(t analysis.Target) bool {
 		return t.Kind == analysis.KindStartup && t.Class != analysis.ClassSystem

@@ -157,6 +157,21 @@ func verbRow(r Row, does string, tools []tool, more func(*Act) []Hit, programs .
 	return r
 }
 
+// alsoVerbs adds verbs of tools to a row that matches something else.
+func alsoVerbs(r Row, does string, set func() *toolSet) Row {
+	r.Programs = append(slices.Clone(r.Programs), set().programs()...)
+	slices.Sort(r.Programs)
+	r.Programs = slices.Compact(r.Programs)
+	other := r.Match
+	r.Match = func(a *Act) []Hit {
+		if len(a.Words) > 1 && set().find(a, a.Program, a.Words[1:]) {
+			return []Hit{{Reason: does + ": " + a.Line()}}
+		}
+		return other(a)
+	}
+	return r
+}
+
 // place is where version control works; other tools' acts aren't in a directory.
 func (a *Act) place() []analysis.Target {
 	switch a.Program {
@@ -180,7 +195,7 @@ func projectTool(words []analysis.Word) (string, []analysis.Word) {
 }
 
 // scripts are interpreters that are given a tool as a file, with their option letters that take a value.
-var scripts = map[string]string{"python": "WX", "pypy": "WX", "php": "dc", "ruby": "IrCE", "node": "r", "perl": "I", "bash": "oO", "sh": "o"}
+var scripts = map[string]string{"python": "WX", "pypy": "WX", "php": "dc", "ruby": "IrCE", "node": "r", "perl": "I", "bash": "oO", "sh": "o", "java": ""}
 
 // scriptOf gives the program that really runs: of an interpreter with a script or module, that.
 func scriptOf(a *Act) (string, []analysis.Word) {
@@ -194,6 +209,8 @@ func scriptOf(a *Act) (string, []analysis.Word) {
 		switch {
 		case a.Program == "python" && text == "-m" && i+1 < len(words):
 			return words[i+1].Text, words[i+2:]
+		case a.Program == "java" && text == "-jar" && i+1 < len(words):
+			return jarName(words[i+1].Text), words[i+2:]
 		case len(text) == 2 && text[0] == '-' && strings.Contains(valued, text[1:]):
 			i++
 		case strings.HasPrefix(text, "-"):
@@ -205,4 +222,13 @@ func scriptOf(a *Act) (string, []analysis.Word) {
 		}
 	}
 	return a.Program, words
+}
+
+// jarName gives the program that an archive of Java holds: its name without directory, version and ending.
+func jarName(path string) string {
+	name := strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".jar")
+	if i := strings.IndexAny(name, "0123456789"); i > 1 && name[i-1] == '-' {
+		name = name[:i-1]
+	}
+	return name
 }
