@@ -74,7 +74,7 @@ func (a *answers) begin(i int, c *tool.Call) {
 	a.began[i] = time.Now()
 	a.mu.Unlock()
 	a.events.send(Event{Type: EventToolStart, Call: c.ID, Tool: c.Name, Args: c.Args})
-	if note := a.options.Missing; note != nil {
+	if note := a.options.Touch; note != nil {
 		if path, ok := c.Object["path"].(string); ok {
 			if text := note(path); text != "" {
 				a.mu.Lock()

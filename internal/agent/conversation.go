@@ -43,7 +43,7 @@ type Options struct {
 	Compact CompactConfig
 	Tree    *Tree                    // the budget shared with parent and children; nil = its own
 	Listen  func(Event)              // nil = nobody listens; called by one goroutine at a time, in order
-	Missing func(path string) string // text to be told of once when a call touches path; nil = none
+	Touch   func(path string) string // what is to be told when a call first touches a path, "" = nothing; nil = never
 	Log     *slog.Logger             // nil = nothing is logged
 }
 

@@ -36,6 +36,8 @@ type Event struct {
 	Status  string          `json:"status,omitempty"`    // tool_end
 	Result  string          `json:"result,omitempty"`    // tool_end
 	Seconds float64         `json:"seconds,omitempty"`   // tool_end
+	Done    float64         `json:"done,omitempty"`      // tool_progress
+	Total   float64         `json:"total,omitempty"`     // tool_progress; 0 = unknown
 	Usage   *provider.Usage `json:"usage,omitempty"`     // usage: of the conversation
 	Left    *Left           `json:"left,omitempty"`      // usage
 }

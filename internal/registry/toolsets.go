@@ -1,6 +1,9 @@
 package registry
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // This file is the table of what ships: which sets there are, what is in them, and the names they had before. Names of tools
 // and sets stand here as literals because users write them into their configuration; the table may be ahead of the tools that
@@ -91,6 +94,28 @@ var legacy = map[string][]string{
 
 // reserved are the tools that the agent itself answers. Nobody but the embedder may put another in their place.
 var reserved = []string{"todo", "memory", "session_search", "delegate_task", "clarify"}
+
+// parental are the tools that child agents don't get, but that orchestrators may have children themselves.
+var parental = []string{"clarify", "memory", "execute_code", delegating}
+
+// delegating is the tool by which an agent has children.
+const delegating = "delegate_task"
+
+// Child are those of a session's tools that a child agent of it may have.
+func Child(names []string, kind ChildKind) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		return slices.Contains(parental, n) && (n != delegating || kind != Orchestrating)
+	})
+}
+
+// ChildKind says what a child agent may do itself.
+type ChildKind int
+
+// The kinds of child.
+const (
+	Working ChildKind = iota
+	Orchestrating
+)
 
 // shippedByName are the rows of the table.
 var shippedByName = sync.OnceValue(func() map[string]*shippedSet {

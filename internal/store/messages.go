@@ -63,6 +63,22 @@ func (d *Database) Append(ctx context.Context, session string, messages ...Messa
 	return ids, err
 }
 
+// Amend implements Store.
+func (d *Database) Amend(ctx context.Context, id int64, text string) error {
+	return d.write(ctx, "amend message "+strconv.FormatInt(id, 10), func(tx *sql.Tx) error {
+		r, err := tx.ExecContext(ctx, "UPDATE messages SET content = ?2 WHERE id = ?1", id, d.keep(text))
+		if err != nil {
+			return err
+		}
+		if n, err := r.RowsAffected(); err != nil || n == 1 {
+			return err
+		}
+		return &NotFound{Kind: ErrNoMessage, Ref: strconv.FormatInt(id, 10)}
+	})
+}
+
+var _ Store = (*Database)(nil)
+
 // place is behind a position in a session.
 type place struct {
 	session string

@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"CountersGrow", counters},
 		{"CompactionKeepsOrderAndLosesNothing", compaction},
 		{"AppendIsAllOrNothingAndInOrder", appends},
+		{"AmendingChangesWhatIsFound", amending},
 		{"TodosAreReplaced", todos},
 		{"EventsWaitUntilDelivered", events},
 		{"SecretsAreNotKept", secrets},
@@ -255,6 +256,23 @@ func compaction(t *testing.T, s store.Store) {
 	must(t, err)
 	if len(f.Hits) != 1 || f.Hits[0].Message.Active { // CTX-4
 		t.Errorf("what was replaced is not found: %+v", f)
+	}
+}
+
+// A message that was amended is read and found as it is now, and no longer as it was; secrets stay out.
+func amending(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a"})
+	id := say(t, s, "a", "the long result", "another")[0]
+	must(t, s.Amend(t.Context(), id, "a short one with "+Secret))
+	ms, err := s.Messages(t.Context(), "a")
+	must(t, err)
+	same(t, "the messages", texts(ms), []string{"a short one with " + Mark, "another"})
+	same(t, "what was", found(t, s, store.Query{Text: "long result"}), "")
+	if found(t, s, store.Query{Text: "short one"}) == "" {
+		t.Error("the text as it is now isn't found")
+	}
+	if err := s.Amend(t.Context(), id+1000, "x"); !errors.Is(err, store.ErrNoMessage) {
+		t.Errorf("a message that isn't there: %v", err)
 	}
 }
 
