@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/hook"
+	"github.com/hermes-runtime/hermes/internal/memory"
 	"github.com/hermes-runtime/hermes/internal/observe"
 	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/redact"
@@ -169,7 +170,7 @@ func (r *Runtime) build() {
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, Tell: r.tell, GOOS: o.GOOS})
 	r.services.held = []any{
 		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts, r.jobs,
-		grants{r.place.Passthrough},
+		grants{r.place.Passthrough}, memory.New(r.home, r.settings.notes),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
+	"github.com/hermes-runtime/hermes/internal/memory"
 	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/session"
@@ -98,11 +99,12 @@ type settings struct {
 	security session.Secrecy
 	audit    auditSettings
 	jobs     process.Config
+	notes    memory.Config
 }
 
 // read fills s; problems are told and their fields have defaults.
 func (s *settings) read(d *config.Document, warn func(error)) {
-	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.model, &s.root, &s.agent, &s.security, &s.audit, &s.jobs} {
+	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.model, &s.root, &s.agent, &s.security, &s.audit, &s.jobs, &s.notes} {
 		if err := d.Decode(part.Section(), part); err != nil {
 			for _, e := range unjoin(err) {
 				warn(e)

@@ -109,7 +109,7 @@ func TestTodo_Writes_TODO1_TODO2(t *testing.T) {
 }
 
 func TestTodo_CountsByStatus_TODO1(t *testing.T) {
-	p := &plan{list: []store.Todo{{"1", "", "pending"}, {"2", "", "pending"}, {"3", "", "in_progress"}, {"4", "", "completed"}, {"5", "", "cancelled"}}}
+	p := &plan{list: []store.Todo{{Status: "pending"}, {Status: "pending"}, {Status: "in_progress"}, {Status: "completed"}, {Status: "cancelled"}}}
 	_, r := call(t, session(t, runtime.SessionOptions{Agent: true, Services: []any{p}}), `{}`)
 	if want := `"summary":{"total":5,"pending":2,"in_progress":1,"completed":1,"cancelled":1}`; !strings.Contains(r.JSON, want) {
 		t.Errorf("%s lacks %s", r.JSON, want)
