@@ -15,6 +15,7 @@ type Kind string
 const (
 	KindApproval Kind = "approval" // may this act be done?
 	KindSecret   Kind = "secret"   // type a secret; input is hidden and never stored
+	KindClarify  Kind = "clarify"  // answer in words of one's own, or by one of Question.Options
 )
 
 // Choice is one answer on offer.
@@ -54,8 +55,10 @@ type Question struct {
 	Turn        string // of the conversation; "" = none
 	Surface     string // where the session's person sits
 	Tool        string
-	Title       string // one line, ours
-	Command     string // what would run, whole
+	Title       string   // one line, ours
+	Text        string   // KindClarify: what is asked
+	Options     []string // KindClarify: answers on offer; any other is as good
+	Command     string   // what would run, whole
 	Dir         string
 	Environment string
 	Elevated    bool
@@ -79,6 +82,7 @@ type Answer struct {
 	Keys   []string // the keys that Session and Always are for; empty = all that are shown
 	Typed  string   // what was typed for Question.Confirm
 	Secret string   // KindSecret only
+	Text   string   // KindClarify only; "" = the person won't answer
 	Who    string   // person and surface, for the audit
 }
 

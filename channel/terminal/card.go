@@ -162,6 +162,24 @@ func confirmation(q channel.Question, left time.Duration, width int) string {
 		"Type that, then Enter.\nAnything else denies." + remaining(left) + "\n> "
 }
 
+// asked shows a free question.
+func asked(q channel.Question, left time.Duration, width int) string {
+	var b strings.Builder
+	b.WriteString("\n" + wrap(Visible(q.Text), width))
+	for i, o := range q.Options {
+		fmt.Fprintf(&b, "  %d  %s\n", i+1, oneLine(o))
+	}
+	if q.Waiting > 0 {
+		fmt.Fprintf(&b, "Questions waiting behind this one: %d\n", q.Waiting)
+	}
+	how := "Type an answer, then Enter."
+	if len(q.Options) > 0 {
+		how = "Type a number or an answer of your own, then Enter."
+	}
+	b.WriteString(wrap(how+" Enter alone leaves it open."+remaining(left), width) + "> ")
+	return b.String()
+}
+
 func remaining(left time.Duration) string {
 	if left < 0 {
 		return ""

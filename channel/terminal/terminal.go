@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ func (a *Asker) Available() bool {
 }
 
 // Ask shows the question and waits for a choice on offer. Everything but a clear yes is a no: Enter, Esc, the end of input, a word
-// that is no choice twice. It returns ErrNoTerminal without a terminal, channel.ErrTimeout at the question's expiry and
+// that is no choice twice. A free question is answered by a line. It returns ErrNoTerminal without a terminal, channel.ErrTimeout at the question's expiry and
 // channel.ErrInterrupted on Ctrl-C.
 func (a *Asker) Ask(ctx context.Context, q channel.Question) (answer channel.Answer, err error) {
 	if !a.Available() {
@@ -78,6 +79,8 @@ func (a *Asker) Ask(ctx context.Context, q channel.Question) (answer channel.Ans
 	switch {
 	case q.Kind == channel.KindSecret:
 		return p.secret(ctx)
+	case q.Kind == channel.KindClarify:
+		return p.clarify(ctx)
 	case q.Confirm != "":
 		return p.confirm(ctx)
 	}
@@ -191,9 +194,9 @@ const interruptTime = time.Second
 func (p *prompt) fail(ctx context.Context, err error) (channel.Answer, error) {
 	switch {
 	case errors.Is(err, channel.ErrTimeout):
-		p.out.print("\nNobody answered in time: denied.\n")
+		p.out.print("\nNobody answered in time" + p.denied(": denied") + ".\n")
 	case errors.Is(err, channel.ErrInterrupted):
-		p.out.print("^C\n→ deny\n")
+		p.out.print("^C\n" + p.denied("→ deny\n"))
 		p.asker.interrupt()
 		select { // what is interrupted shall know when it gets the answer, so that it doesn't take it for a mere no
 		case <-ctx.Done():
@@ -203,6 +206,14 @@ func (p *prompt) fail(ctx context.Context, err error) (channel.Answer, error) {
 		p.out.print("\nThe question was taken back.\n")
 	}
 	return channel.Answer{}, err
+}
+
+// denied is text that is true of questions of consent alone.
+func (p *prompt) denied(text string) string {
+	if p.q.Kind == channel.KindApproval {
+		return text
+	}
+	return ""
 }
 
 // secret reads a secret without showing it. Enter alone, Esc and the end of input give an empty one.
@@ -224,6 +235,23 @@ func (p *prompt) secret(ctx context.Context) (channel.Answer, error) {
 		return p.fail(ctx, err)
 	}
 	return channel.Answer{Secret: word, Who: who}, err
+}
+
+// clarify reads an answer in the person's own words, or the number of one on offer. Enter alone, Esc and the end of input give none.
+func (p *prompt) clarify(ctx context.Context) (channel.Answer, error) {
+	p.out.print(asked(p.q, p.left(), p.width))
+	text, err := p.line(ctx, echo)
+	switch {
+	case errors.Is(err, errEscaped):
+		return channel.Answer{Who: who}, nil
+	case err != nil:
+		return p.fail(ctx, err)
+	}
+	text = strings.TrimSpace(text)
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(p.q.Options) {
+		text = p.q.Options[n-1]
+	}
+	return channel.Answer{Text: text, Who: who}, nil
 }
 
 // left is the time that remains, or a negative value when the question doesn't expire.

@@ -68,13 +68,13 @@ type Config struct {
 	Preview func(ctx context.Context, r *Request, findings []rules.Finding) <-chan string
 	Redact  func(string) string // takes secrets out of what is recorded
 	Log     *slog.Logger
+	Desk    *ask.Desk // where questions wait for their turn; nil = one of the gate's own
 }
 
 // Gate decides about requests. It is safe for use by many goroutines.
 type Gate struct {
 	config Config
 	memory memory
-	desk   ask.Desk
 }
 
 // New builds a gate. It does no input or output.
@@ -90,6 +90,9 @@ func New(c Config) *Gate {
 	}
 	if c.Redact == nil {
 		c.Redact = func(s string) string { return s }
+	}
+	if c.Desk == nil {
+		c.Desk = &ask.Desk{}
 	}
 	c.Sandboxed = cmp.Or(c.Sandboxed, SandboxReach)
 	c.SingleQueryMode = cmp.Or(c.SingleQueryMode, c.UnattendedMode)
@@ -289,7 +292,7 @@ func (c *check) put(ctx context.Context, open []rules.Finding, confirm string) {
 	var shown channel.Question
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	answer, asked, err := c.gate.desk.Ask(ctx, asker, func(waiting int) (channel.Question, bool) {
+	answer, asked, err := c.gate.config.Desk.Ask(ctx, asker, func(waiting int) (channel.Question, bool) {
 		var how How
 		if open, how = c.uncovered(); len(open) == 0 { // an answer to the question before this one
 			c.end(Approved, how)

@@ -3,6 +3,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/internal/approval"
+	"github.com/hermes-runtime/hermes/internal/approval/ask"
 	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/internal/redact"
 	"github.com/hermes-runtime/hermes/internal/registry"
@@ -76,6 +78,7 @@ type Parts struct {
 	Audit    io.Writer    // takes one line per Write; nil = none
 	Tracer   Tracer       // nil = none
 	Memory   *tool.Memory // told of each call; nil = none
+	Desk     *ask.Desk    // where questions wait for their turn; nil = one of the door's own
 	Metrics  func(r *Record)
 	Log      *slog.Logger
 	Config   Config
@@ -91,6 +94,7 @@ type Door struct {
 	tracer   Tracer
 	metrics  func(*Record)
 	memory   *tool.Memory
+	desk     *ask.Desk
 	log      *slog.Logger
 	config   Config
 
@@ -114,7 +118,7 @@ func New(p Parts) *Door {
 	}
 	return &Door{
 		registry: p.Registry, hooks: p.Hooks, approver: p.Approver, redactor: p.Redactor, audit: p.Audit, tracer: p.Tracer,
-		metrics: p.Metrics, memory: p.Memory, log: p.Log, config: p.Config.withDefaults(), idPrefix: "call_" + hex.EncodeToString(prefix[:]),
+		metrics: p.Metrics, memory: p.Memory, desk: cmp.Or(p.Desk, &ask.Desk{}), log: p.Log, config: p.Config.withDefaults(), idPrefix: "call_" + hex.EncodeToString(prefix[:]),
 	}
 }
 

@@ -121,13 +121,25 @@ func (h *host) Dir() string {
 // errNobody is why a question can't be asked.
 var errNobody = errors.New("nobody can answer in this session")
 
+// Ask waits until no other question is before the person: the time for an answer begins when it is put.
 func (h *host) Ask(ctx context.Context, q channel.Question) (channel.Answer, error) {
 	if h.flight.session.Asker == nil {
 		return channel.Answer{}, errNobody
 	}
 	defer h.flight.pause()()
 	q.Session, q.Task, q.Call, q.Tool = h.flight.call.Session, h.flight.call.Task, h.flight.call.ID, h.flight.call.Name
-	return h.flight.session.Asker.Ask(ctx, q)
+	limit := time.Duration(0)
+	if !q.Expires.IsZero() {
+		limit = time.Until(q.Expires)
+	}
+	a, _, err := h.flight.door.desk.Ask(ctx, h.flight.session.Asker, func(waiting int) (channel.Question, bool) {
+		q.Created, q.Waiting = time.Now(), waiting
+		if limit != 0 {
+			q.Expires = q.Created.Add(limit)
+		}
+		return q, true
+	})
+	return a, err
 }
 
 func (h *host) Approve(ctx context.Context, a tool.Action) (tool.Approval, error) {

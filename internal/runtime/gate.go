@@ -84,7 +84,7 @@ func (r *Runtime) newGate() *approval.Gate {
 		Mode: mode, Yolo: set(r.environ["HERMES_YOLO_MODE"]), UnattendedMode: c.Unattended, SingleQueryMode: c.SingleQuery, CronMode: c.Cron,
 		Sandboxed: sandboxed, FloorConfirm: c.Floor == "confirm", SubagentsShare: d.SubagentAutoApprove,
 		Timeout: c.Timeout, GatewayTimeout: c.GatewayTimeout, Rows: rows, Current: r.list.current, Asker: r.options.Asker,
-		Preview: losses, Audit: auditor{r.decided}, Observer: observer{r.hooks}, Redact: r.redactor.All, Log: r.log,
+		Preview: losses, Audit: auditor{r.decided}, Observer: observer{r.hooks}, Redact: r.redactor.All, Log: r.log, Desk: &r.desk,
 	}
 	if c.Permanent {
 		conf.Remember = r.list

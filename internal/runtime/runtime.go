@@ -81,7 +81,7 @@ type Runtime struct {
 	observer *observe.Observer
 	sudo     session.Sudo
 	distant  *distant
-	desk     ask.Desk // for what backends ask of a person
+	desk     ask.Desk // where all questions to a person wait for their turn
 	memory   tool.Memory
 	sweep    func(string)
 
@@ -153,7 +153,7 @@ func (r *Runtime) build() {
 	}
 	r.gate = r.newGate()
 	parts := dispatch.Parts{
-		Registry: r.registry, Hooks: r.hooks, Approver: r.gate, Redactor: r.redactor, Audit: r.audit, Memory: &r.memory, Log: r.log,
+		Registry: r.registry, Hooks: r.hooks, Approver: r.gate, Redactor: r.redactor, Audit: r.audit, Memory: &r.memory, Desk: &r.desk, Log: r.log,
 		Config: r.settings.door(),
 	}
 	var err error

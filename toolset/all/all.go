@@ -4,8 +4,11 @@
 package all
 
 import (
+	_ "github.com/hermes-runtime/hermes/toolset/clarify"
 	_ "github.com/hermes-runtime/hermes/toolset/code"
 	_ "github.com/hermes-runtime/hermes/toolset/delegate"
 	_ "github.com/hermes-runtime/hermes/toolset/file"
+	_ "github.com/hermes-runtime/hermes/toolset/memory"
 	_ "github.com/hermes-runtime/hermes/toolset/terminal"
+	_ "github.com/hermes-runtime/hermes/toolset/todo"
 )

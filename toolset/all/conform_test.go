@@ -9,12 +9,17 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/hermes-runtime/hermes"
 	_ "github.com/hermes-runtime/hermes/backend/all"
+	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
+	inner "github.com/hermes-runtime/hermes/internal/runtime"
 	"github.com/hermes-runtime/hermes/internal/script/scripttest"
+	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/tool"
 	"github.com/hermes-runtime/hermes/tool/tooltest"
 	_ "github.com/hermes-runtime/hermes/toolset/all"
@@ -117,6 +122,90 @@ var tools = map[string]tooltest.Options{
 	},
 }
 
+// attended says of tools that need an agent's state, or a person, what the suite can't know.
+var attended = map[string]tooltest.Options{
+	"todo": {
+		Example: `{"todos": [{"id": "1", "content": "x", "status": "pending"}]}`,
+		Parameters: map[string]tooltest.Effect{
+			"todos": {Without: `{}`, With: `{"todos": []}`, Before: planned},
+			"merge": {Without: `{"todos": [{"id": "b", "content": "y", "status": "pending"}]}`, With: `{"todos": [{"id": "b", "content": "y", "status": "pending"}], "merge": true}`, Before: planned},
+		},
+	},
+	"memory": {
+		Example: `{"action": "add", "target": "user", "content": "x"}`,
+		Parameters: map[string]tooltest.Effect{
+			"action":   {Without: `{"action": "add", "target": "user", "content": "x", "old_text": "a"}`, With: `{"action": "replace", "target": "user", "content": "x", "old_text": "a"}`, Before: noted},
+			"target":   {Without: `{"action": "add", "target": "user", "content": "x"}`, With: `{"action": "add", "target": "memory", "content": "x"}`},
+			"content":  {Without: `{"action": "add", "target": "user", "content": "x"}`, With: `{"action": "add", "target": "user", "content": "y"}`},
+			"old_text": {Without: `{"action": "remove", "target": "user", "old_text": "a"}`, With: `{"action": "remove", "target": "user", "old_text": "b"}`, Before: noted},
+		},
+	},
+	"clarify": {
+		Example: `{"question": "Which?"}`,
+		Parameters: map[string]tooltest.Effect{
+			"question": {Without: `{"question": "Which?"}`, With: `{"question": "Where?"}`},
+			"choices":  {Without: `{"question": "Which?"}`, With: `{"question": "Which?", "choices": ["a"]}`},
+		},
+	},
+}
+
+// planned makes a list of one item.
+func planned(t *testing.T, b tooltest.Bench) {
+	prepare(t, b, "todo", `{"todos": [{"id": "a", "content": "x", "status": "pending"}]}`)
+}
+
+// noted makes two notes.
+func noted(t *testing.T, b tooltest.Bench) {
+	prepare(t, b, "memory", `{"action": "add", "target": "user", "content": "a"}`)
+	prepare(t, b, "memory", `{"action": "add", "target": "user", "content": "b"}`)
+}
+
+func prepare(t *testing.T, b tooltest.Bench, name, arguments string) {
+	t.Helper()
+	if r := b.Call(t.Context(), tool.Request{Name: name, Arguments: json.RawMessage(arguments)}); r.Status != tool.StatusOK {
+		t.Fatal(r.JSON)
+	}
+}
+
+// plan is the list of a conversation.
+type plan struct {
+	mu   sync.Mutex
+	list []store.Todo
+}
+
+func (p *plan) Todos(context.Context) ([]store.Todo, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.list, nil
+}
+
+func (p *plan) SetTodos(_ context.Context, list []store.Todo) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = list
+	return nil
+}
+
+// openAttended makes a runtime whose session has an agent, and a person who answers everything.
+func openAttended(t *testing.T) tooltest.Bench {
+	t.Helper()
+	b := tooltest.Bench{Dir: resolved(t), Home: resolved(t), Vars: map[string]string{}}
+	asker := channel.AskerFunc(func(context.Context, channel.Question) (channel.Answer, error) {
+		return channel.Answer{Text: "any"}, nil
+	})
+	r, err := inner.Open(t.Context(), inner.Options{Home: b.Home, Dir: b.Dir, Asker: asker})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Session(inner.SessionOptions{Agent: true, Services: []any{&plan{}}})
+	b.Call, b.Close = s.Call, r.Close
+	b.Definitions = func(ctx context.Context, dialect string) (string, error) {
+		defs, err := s.Definitions(ctx, schema.Dialect(dialect))
+		return defs.Body, err
+	}
+	return b
+}
+
 // inBackground are the arguments of a start.
 func inBackground(more string) string { return `{"command": "read x", "background": true` + more + `}` }
 
@@ -171,10 +260,14 @@ func TestTools_Conform(t *testing.T) {
 		name := e.Tool.Spec().Name
 		t.Run(name, func(t *testing.T) {
 			o, ok := tools[name]
+			o.Open = open
 			if !ok {
-				t.Fatal("the table above says nothing of this tool")
+				if o, ok = attended[name]; !ok {
+					t.Fatal("the tables above say nothing of this tool")
+				}
+				o.Open = openAttended
 			}
-			o.Open, o.Dialects = open, dialects
+			o.Dialects = dialects
 			tooltest.Run(t, e.Tool, o)
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hermes-runtime/hermes/channel"
@@ -33,12 +34,9 @@ func (q *Queue) Answer(ctx context.Context, id string, reply Reply) (Outcome, er
 	if e == nil {
 		return settled(r, reply)
 	}
-	if !slices.Contains(append(slices.Clone(r.Choices), channel.Deny), reply.Choice) {
+	to, ok := answering(r, reply)
+	if !ok {
 		return Outcome{ID: id, Status: r.Status}, fmt.Errorf("answer %s with %q: %w", id, reply.Choice, ErrNotOffered)
-	}
-	to := ending{status: Approved, reply: reply}
-	if reply.Choice == channel.Deny {
-		to.status = Denied
 	}
 	q.end(e, to)
 	q.mu.Lock()
@@ -47,10 +45,23 @@ func (q *Queue) Answer(ctx context.Context, id string, reply Reply) (Outcome, er
 	return settled(r, reply)
 }
 
+// answering is what an answer makes of a request, if it is one that counts: a choice on offer, words for a free question, and for
+// each that it is turned down.
+func answering(r Request, reply Reply) (ending, bool) {
+	free := r.Kind == channel.KindClarify
+	switch {
+	case reply.Choice == channel.Deny && reply.Text == "":
+		return ending{status: Denied, reply: reply}, true
+	case free:
+		return ending{status: Answered, reply: reply}, reply.Choice == "" && strings.TrimSpace(reply.Text) != ""
+	}
+	return ending{status: Approved, reply: reply}, reply.Text == "" && slices.Contains(r.Choices, reply.Choice)
+}
+
 // settled compares an answer with how the request has ended.
 func settled(r Request, reply Reply) (Outcome, error) {
-	o := Outcome{ID: r.ID, Status: r.Status, Choice: r.Choice, Who: r.Who, Ended: r.Ended}
-	if r.Choice == "" || r.Choice != reply.Choice || !slices.Equal(r.Keys, reply.Keys) {
+	o := Outcome{ID: r.ID, Status: r.Status, Choice: r.Choice, Answer: r.Answer, Who: r.Who, Ended: r.Ended}
+	if r.Choice == "" && r.Answer == "" || r.Choice != reply.Choice || r.Answer != reply.Text || !slices.Equal(r.Keys, reply.Keys) {
 		return o, fmt.Errorf("answer %s with %q: %w: %s", r.ID, reply.Choice, ErrSettled, r.Status)
 	}
 	return o, nil

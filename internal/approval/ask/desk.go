@@ -63,11 +63,26 @@ func together(ctx context.Context, crowd channel.Crowd, prepare func(int) (chann
 	if !needed {
 		return a, false, nil
 	}
-	if patience := crowd.Patience(); patience > 0 {
-		q.Expires = time.Now().Add(patience)
-	}
+	q.Expires = expiry(crowd, q)
 	a, err = put(ctx, crowd, q)
 	return a, true, err
+}
+
+// ClarifyTime is how long people elsewhere have to answer a free question that doesn't say by when.
+const ClarifyTime = 300 * time.Second
+
+// expiry is when a question to a crowd ends. Its patience is for acts that wait; a free question has a time of its own.
+func expiry(crowd channel.Crowd, q channel.Question) time.Time {
+	patience := crowd.Patience()
+	switch {
+	case q.Kind == channel.KindClarify && !q.Expires.IsZero():
+		return q.Expires
+	case q.Kind == channel.KindClarify:
+		return time.Now().Add(ClarifyTime)
+	case patience > 0:
+		return time.Now().Add(patience)
+	}
+	return q.Expires
 }
 
 type reply struct {

@@ -144,7 +144,7 @@ func (j *journal) asked(ctx context.Context, r Request) error {
 	if j == nil {
 		return nil
 	}
-	line := record{ID: r.ID, Owner: j.owner, Status: Pending, Session: r.Session, Task: r.Task, Call: r.Call, Surface: r.Surface,
+	line := record{ID: r.ID, Owner: j.owner, Status: Pending, Kind: r.Kind, Text: shortened(j.redact(r.Text)), Session: r.Session, Task: r.Task, Call: r.Call, Surface: r.Surface,
 		Owners: r.Owners, Command: shortened(j.redact(r.Command)), Choices: r.Choices, Created: r.Created, Expires: r.Expires}
 	for _, f := range r.Findings {
 		if len(line.Findings) < 20 && !slices.Contains(line.Findings, f.Key) {
@@ -166,7 +166,10 @@ func (j *journal) delivered(id, name, receipt string) error {
 }
 
 func (j *journal) ended(r Request) error {
-	return j.later(record{ID: r.ID, Status: r.Status, Choice: r.Choice, Keys: r.Keys, Who: r.Who, Ended: r.Ended})
+	if j == nil {
+		return nil
+	}
+	return j.later(record{ID: r.ID, Status: r.Status, Choice: r.Choice, Answer: shortened(j.redact(r.Answer)), Keys: r.Keys, Who: r.Who, Ended: r.Ended})
 }
 
 func (j *journal) later(r record) error {

@@ -130,7 +130,7 @@ func (q *Queue) ask(ctx context.Context, owners []string, question channel.Quest
 	if r.Created.IsZero() {
 		r.Created = now
 	}
-	if limit := now.Add(q.config.Timeout); r.Expires.IsZero() || r.Expires.After(limit) {
+	if limit := now.Add(q.longest(question.Kind)); r.Expires.IsZero() || r.Expires.After(limit) {
 		r.Expires = limit
 	}
 	r.Preview = preview(ctx, question.Preview)
@@ -158,7 +158,15 @@ func (q *Queue) ask(ctx context.Context, owners []string, question channel.Quest
 	if e.cause != nil {
 		return channel.Answer{}, e.cause
 	}
-	return channel.Answer{Choice: e.request.Choice, Keys: e.request.Keys, Who: e.request.Who}, nil
+	return channel.Answer{Choice: e.request.Choice, Keys: e.request.Keys, Text: e.request.Answer, Who: e.request.Who}, nil
+}
+
+// longest is how long a question may wait at most. A free one comes with its own time.
+func (q *Queue) longest(kind channel.Kind) time.Duration {
+	if kind == channel.KindClarify {
+		return MaxTimeout
+	}
+	return q.config.Timeout
 }
 
 // preview waits a moment for what would be lost.
@@ -243,7 +251,7 @@ func (q *Queue) end(e *entry, to ending) bool {
 		return false
 	}
 	e.request.Status, e.request.Choice, e.request.Ended = to.status, to.reply.Choice, time.Now()
-	e.request.Keys, e.cause = slices.Clone(to.reply.Keys), to.cause
+	e.request.Keys, e.request.Answer, e.cause = slices.Clone(to.reply.Keys), to.reply.Text, to.cause
 	if to.cause == nil {
 		e.request.Who = to.reply.By.String()
 	}
@@ -267,7 +275,7 @@ func (e *entry) copy() Request {
 
 // keep remembers how a request ended. The caller holds mu.
 func (q *Queue) keep(r Request) {
-	r.Command, r.Findings = "", nil // who asks again needs the outcome only
+	r.Command, r.Text, r.Options, r.Findings = "", "", nil, nil // who asks again needs the outcome only
 	q.ended[r.ID] = r
 	q.order = append(q.order, r.ID)
 	if len(q.order) > maxEnded {

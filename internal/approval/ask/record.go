@@ -2,6 +2,7 @@ package ask
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,17 +20,20 @@ type record struct {
 	ID       string            `json:"id"`
 	Owner    string            `json:"owner,omitempty"` // process that asked
 	Status   Status            `json:"status,omitempty"`
+	Kind     channel.Kind      `json:"kind,omitempty"` // "" = approval: older lines have none
 	Session  string            `json:"session,omitempty"`
 	Task     string            `json:"task,omitempty"`
 	Call     string            `json:"call,omitempty"`
 	Surface  string            `json:"surface,omitempty"`
 	Owners   []string          `json:"may_answer,omitempty"`
-	Command  string            `json:"command,omitempty"` // secrets taken out, shortened
+	Command  string            `json:"command,omitempty"` // secrets taken out, shortened; so are Text and Answer
+	Text     string            `json:"text,omitempty"`
 	Findings []string          `json:"findings,omitempty"`
 	Choices  []channel.Choice  `json:"choices,omitempty"`
 	Created  time.Time         `json:"created,omitzero"`
 	Expires  time.Time         `json:"expires,omitzero"`
 	Choice   channel.Choice    `json:"choice,omitempty"`
+	Answer   string            `json:"answer,omitempty"`
 	Keys     []string          `json:"keys,omitempty"`
 	Who      string            `json:"who,omitempty"`
 	Ended    time.Time         `json:"ended,omitzero"`
@@ -37,9 +41,9 @@ type record struct {
 }
 
 func (r *record) request() Request {
-	q := Request{Owners: r.Owners, Status: r.Status, Choice: r.Choice, Keys: r.Keys, Who: r.Who, Ended: r.Ended, Receipts: r.Receipts}
-	q.ID, q.Kind, q.Session, q.Task, q.Call, q.Surface = r.ID, channel.KindApproval, r.Session, r.Task, r.Call, r.Surface
-	q.Command, q.Choices, q.Created, q.Expires = r.Command, r.Choices, r.Created, r.Expires
+	q := Request{Owners: r.Owners, Status: r.Status, Choice: r.Choice, Answer: r.Answer, Keys: r.Keys, Who: r.Who, Ended: r.Ended, Receipts: r.Receipts}
+	q.ID, q.Kind, q.Session, q.Task, q.Call, q.Surface = r.ID, cmp.Or(r.Kind, channel.KindApproval), r.Session, r.Task, r.Call, r.Surface
+	q.Text, q.Command, q.Choices, q.Created, q.Expires = r.Text, r.Command, r.Choices, r.Created, r.Expires
 	for _, key := range r.Findings {
 		q.Findings = append(q.Findings, channel.Finding{Key: key})
 	}
@@ -55,12 +59,12 @@ func (r *record) add(later record) {
 		r.Receipts[name] = receipt
 	}
 	if r.Status == Pending && later.Status != Pending && later.Status.valid() {
-		r.Status, r.Choice, r.Keys, r.Who, r.Ended = later.Status, later.Choice, later.Keys, later.Who, later.Ended
+		r.Status, r.Choice, r.Answer, r.Keys, r.Who, r.Ended = later.Status, later.Choice, later.Answer, later.Keys, later.Who, later.Ended
 	}
 }
 
 func (s Status) valid() bool {
-	return slices.Contains([]Status{Pending, Approved, Denied, Expired, Cancelled, Undeliverable}, s)
+	return slices.Contains([]Status{Pending, Approved, Denied, Answered, Expired, Cancelled, Undeliverable}, s)
 }
 
 // read returns what the journal holds, in order of the first line of each. The caller holds the lock.

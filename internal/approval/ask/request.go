@@ -17,6 +17,7 @@ const (
 	Pending       Status = "pending"
 	Approved      Status = "approved"
 	Denied        Status = "denied"
+	Answered      Status = "answered"      // in words: a free question
 	Expired       Status = "expired"       // nobody answered in time, or the process that asked is gone
 	Cancelled     Status = "cancelled"     // who asked no longer wants to know
 	Undeliverable Status = "undeliverable" // it reached nobody
@@ -29,6 +30,7 @@ type Request struct {
 	Preview string   // what would be lost, if it was known in time
 	Status  Status
 	Choice  channel.Choice // what decided it: Approved and Denied only
+	Answer  string         // to a free question: Answered only
 	Keys    []string       // of Session and Always: the keys it was for; empty = all
 	Who     string         // who did
 	Ended   time.Time
@@ -52,8 +54,9 @@ func (p Person) String() string {
 
 // Reply is what a person answers to the request of one id.
 type Reply struct {
-	Choice channel.Choice
-	Keys   []string // the keys that Session and Always are for; empty = all that were shown
+	Choice channel.Choice // Deny for a free question: it won't be answered
+	Text   string         // the answer to a free question
+	Keys   []string       // the keys that Session and Always are for; empty = all that were shown
 	By     Person
 }
 
@@ -62,6 +65,7 @@ type Outcome struct {
 	ID     string
 	Status Status
 	Choice channel.Choice
+	Answer string
 	Who    string
 	Ended  time.Time
 }
