@@ -39,7 +39,7 @@ func TestScreen_WhatNoNoteMayHold_MEM6(t *testing.T) {
 func TestScreen_NotesPass_MEM6(t *testing.T) {
 	for _, text := range []string{
 		"The user prefers short answers and no emoji.", "Project keeps its secrets in .env; config.py reads them.", "Use `make test`, never `go test ./...` directly.",
-		"User: Ann, 👩‍💻, likes ☕️ and ❤️", "ファイルは src/ にある", "می‌خواهم", "क्‍ष", "a\tb\n- c", "The CI ignores previous failures of the linter.",
+		"User: Ann, 👩‍💻, likes ☕️ and ❤️", "ファイルは src/ にある", "می\u200cخواهم", "क्\u200dष", "a\tb\n- c", "The CI ignores previous failures of the linter.",
 		"Ignore rules of ESLint are in .eslintignore", "User works without a VPN; don't wait for it.", "Deploys need approval from Bob; ask the user first.",
 		"The API key is in 1Password; ask Ann.", "the build system: bazel", "Reports go to Ann by email on Fridays", "ssh keys are ed25519", "1️⃣ first step",
 		"User is now on call every second week", "The token endpoint is /oauth/token; POST to it with curl",
