@@ -82,6 +82,7 @@ const (
 	KindReasoning Kind = "reasoning" // Text: the next piece
 	KindCall      Kind = "call"      // Call: one whole call
 	KindUsage     Kind = "usage"     // Usage: of the request so far; the last one counts
+	KindNotice    Kind = "notice"    // Text: tells people what delays the reply, such as another attempt
 	KindEnd       Kind = "end"       // End and Opaque; nothing follows
 )
 

@@ -13,6 +13,8 @@ type Descriptor struct {
 	Name        string
 	Description string // one line
 	BaseURL     string // of its API; "" = must be configured
+	// Mode is the API that it speaks, as model.api_mode names it; of several providers the one with the lowest Rank speaks it for others.
+	Mode string
 	// KeyEnv and BaseURLEnv name the variables that hold its key and address. One that is set implies this provider where none is named;
 	// of several the one with the lowest Rank.
 	KeyEnv, BaseURLEnv string

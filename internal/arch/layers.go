@@ -26,7 +26,7 @@ var layers = map[string]Layer{
 	"internal/registry": Service, "internal/approval": Service, "internal/engine": Service, "internal/session": Service,
 	"internal/envs": Service, "internal/process": Service, "internal/script": Service, "internal/store": Service, "internal/hook": Service,
 	"internal/plugin": Service, "internal/mcp/client": Service, "internal/model": Service, "internal/skill": Service, "internal/delegation": Service, "internal/memory": Service,
-	"environment/envtest": Service, "tool/tooltest": Service, // suites: they drive what implements the contract
+	"environment/envtest": Service, "tool/tooltest": Service, "provider/providertest": Service, // suites: they drive what implements the contract
 	"toolset": Module, "backend": Module, "channel/terminal": Module,
 	"provider/openai": Module, "provider/anthropic": Module, "provider/recorded": Module,
 	"internal/dispatch": Engine, "internal/agent": Engine,
@@ -88,7 +88,7 @@ var testLibraries = []string{
 }
 
 // suites are packages that are not test files and yet test.
-var suites = []string{"environment/envtest", "tool/tooltest", "internal/script/scripttest", "internal/store/storetest"}
+var suites = []string{"environment/envtest", "tool/tooltest", "provider/providertest", "internal/script/scripttest", "internal/store/storetest"}
 
 // names may stand as whole string literals in their own folder only.
 var names = map[string][]string{

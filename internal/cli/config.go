@@ -16,7 +16,7 @@ import (
 // reserved are top-level keys of areas that this build doesn't have. They are no mistakes.
 var reserved = []string{
 	"approvals.approvers", "approvals.editor_surface", "auxiliary", "browser", "delegation", "display", "gateway", "hooks", "hooks_import", "hooks_auto_accept", "mcp", "mcp_servers",
-	"memory", "model", "plugins", "process", "search", "skills", "tool_loop_guardrails", "web",
+	"memory", "plugins", "process", "search", "skills", "tool_loop_guardrails", "web",
 }
 
 func (a *app) configure() *cobra.Command {

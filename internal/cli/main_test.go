@@ -9,6 +9,7 @@ import (
 	_ "github.com/hermes-runtime/hermes/backend/all"
 	_ "github.com/hermes-runtime/hermes/channel/all"
 	"github.com/hermes-runtime/hermes/internal/cli"
+	_ "github.com/hermes-runtime/hermes/provider/all"
 	_ "github.com/hermes-runtime/hermes/toolset/all"
 )
 

@@ -30,6 +30,7 @@ type Kind struct {
 var Kinds = []Kind{
 	{"backend", Module + "/environment", "backend"},
 	{"channel", Module + "/channel", "channel"},
+	{"provider", Module + "/provider", "provider"},
 	{"toolset", Module + "/tool", "toolset"},
 }
 

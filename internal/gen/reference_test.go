@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/gen"
 	_ "github.com/hermes-runtime/hermes/internal/runtime"
+	_ "github.com/hermes-runtime/hermes/provider/all"
 	"github.com/hermes-runtime/hermes/tool"
 	_ "github.com/hermes-runtime/hermes/toolset/all"
 )

@@ -8,6 +8,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/memory"
+	"github.com/hermes-runtime/hermes/internal/model"
 	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/session"
@@ -43,13 +44,6 @@ type registrySettings struct {
 
 func (*registrySettings) Section() string { return "registry" }
 
-// modelSettings is the part of `model:` that concerns tools.
-type modelSettings struct {
-	MaxTools int `yaml:"max_tools" default:"128" min:"1" help:"tools in one request, for models whose APIs have a limit; above it tools of MCP servers are withheld, those of the last server first"`
-}
-
-func (*modelSettings) Section() string { return "model" }
-
 type rootSettings struct {
 	CustomToolsets   map[string]customToolset `yaml:"custom_toolsets" help:"toolsets of your own: name → description, tools, includes"`
 	PlatformToolsets map[string]any           `yaml:"platform_toolsets" help:"toolsets of a platform: cli, telegram, acp, api-server, webhook, cron → list"`
@@ -83,7 +77,7 @@ func (*auditSettings) Section() string { return "audit" }
 func init() {
 	config.Register(
 		func() config.Sectioned { return &callSettings{} }, func() config.Sectioned { return &outputSettings{} },
-		func() config.Sectioned { return &registrySettings{} }, func() config.Sectioned { return &modelSettings{} }, func() config.Sectioned { return &rootSettings{} },
+		func() config.Sectioned { return &registrySettings{} }, func() config.Sectioned { return &rootSettings{} },
 		func() config.Sectioned { return &agentSettings{} }, func() config.Sectioned { return &auditSettings{} },
 	)
 }
@@ -93,7 +87,7 @@ type settings struct {
 	calls    callSettings
 	output   outputSettings
 	registry registrySettings
-	model    modelSettings
+	model    model.Settings
 	root     rootSettings
 	agent    agentSettings
 	security session.Secrecy

@@ -10,6 +10,7 @@ import (
 	_ "github.com/hermes-runtime/hermes/channel/all"
 	"github.com/hermes-runtime/hermes/internal/gen"
 	_ "github.com/hermes-runtime/hermes/internal/runtime" // the settings of the services
+	_ "github.com/hermes-runtime/hermes/provider/all"
 	_ "github.com/hermes-runtime/hermes/toolset/all"
 )
 
