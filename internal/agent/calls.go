@@ -110,7 +110,7 @@ func (a *answers) settle(results []tool.Result) {
 	for i, r := range results {
 		m := a.message(r)
 		if m.Text != a.texts[i] && a.ids[i] != 0 {
-			a.stored(a.options.Store.Amend(a.ctx, a.ids[i], m.Text))
+			a.stored(a.options.Store.Amend(a.ctx, a.ID(), a.ids[i], m.Text))
 		}
 		a.Conversation.mu.Lock()
 		a.history = append(a.history, entry{m, a.ids[i]})

@@ -30,6 +30,8 @@ type Options struct {
 	File   string              // "" = in memory only
 	Redact func(string) string // takes secrets out of what is kept; nil = nothing
 	Warn   func(error)         // told, once each, what doesn't fail and should be known; nil = nobody
+
+	suspect bool // the file has turned out to be damaged: it is looked at as a whole
 }
 
 // Database is a Store in one SQLite database, on disk or in memory.
@@ -63,6 +65,7 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 	if err := setAside(ctx, o, err); err != nil {
 		return nil, err
 	}
+	o.suspect = false
 	return openFile(ctx, o)
 }
 
@@ -125,6 +128,14 @@ func (d *Database) prepare(ctx context.Context, steps []migration) (*Database, e
 }
 
 func (d *Database) setUp(ctx context.Context, steps []migration) error {
+	if d.options.suspect {
+		var verdict string
+		if err := d.writer.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+			return err
+		} else if verdict != "ok" {
+			return fmt.Errorf("%w: %s", errDamaged, verdict)
+		}
+	}
 	if d.options.File != "" {
 		if err := d.journal(ctx); err != nil {
 			return err
@@ -303,8 +314,14 @@ func code(err error) int {
 
 func primary(err error) int { return code(err) & 0xff }
 
-func busy(err error) bool    { return primary(err) == codeBusy || primary(err) == codeLocked }
-func damaged(err error) bool { return primary(err) == codeCorrupt || primary(err) == codeNotDB }
+func busy(err error) bool { return primary(err) == codeBusy || primary(err) == codeLocked }
+
+// errDamaged is what a look at the whole file has found.
+var errDamaged = errors.New("the file is damaged")
+
+func damaged(err error) bool {
+	return primary(err) == codeCorrupt || primary(err) == codeNotDB || errors.Is(err, errDamaged)
+}
 
 // setAside gives a damaged file, and what SQLite has beside it, another name.
 func setAside(ctx context.Context, o Options, why error) error {
@@ -313,7 +330,7 @@ func setAside(ctx context.Context, o Options, why error) error {
 		return err
 	}
 	defer func() { _ = held.Unlock() }()
-	if d, err := openFile(ctx, Options{File: o.File, Redact: o.Redact, Warn: func(error) {}}); !damaged(err) { // another process was quicker
+	if d, err := openFile(ctx, Options{File: o.File, Warn: func(error) {}, suspect: o.suspect}); !damaged(err) { // another process was quicker
 		if err == nil {
 			err = d.Close()
 		}

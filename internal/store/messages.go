@@ -64,20 +64,20 @@ func (d *Database) Append(ctx context.Context, session string, messages ...Messa
 }
 
 // Amend implements Store.
-func (d *Database) Amend(ctx context.Context, id int64, text string) error {
-	return d.write(ctx, "amend message "+strconv.FormatInt(id, 10), func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "UPDATE messages SET content = ?2 WHERE id = ?1", id, d.keep(text))
+func (d *Database) Amend(ctx context.Context, session string, id int64, text string) error {
+	return d.write(ctx, "change a message of session "+session, func(tx *sql.Tx) error {
+		r, err := tx.ExecContext(ctx, "UPDATE messages SET content = ? WHERE session_id = ? AND id = ?", d.keep(text), session, id)
 		if err != nil {
 			return err
 		}
-		if n, err := r.RowsAffected(); err != nil || n == 1 {
-			return err
+		if n, err := r.RowsAffected(); n == 0 || err != nil {
+			return errors.Join(&NotFound{Kind: ErrNoMessage, Ref: strconv.FormatInt(id, 10)}, err)
 		}
-		return &NotFound{Kind: ErrNoMessage, Ref: strconv.FormatInt(id, 10)}
+		return nil
 	})
 }
 
-var _ Store = (*Database)(nil)
+var _, _ Store = (*Database)(nil), (*Lasting)(nil)
 
 // place is behind a position in a session.
 type place struct {

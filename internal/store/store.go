@@ -165,8 +165,8 @@ type Store interface {
 	Begin(ctx context.Context, s Session) error
 	// Append adds messages at the end of a session, all or none, and returns their ids. A session that had ended goes on.
 	Append(ctx context.Context, session string, m ...Message) ([]int64, error)
-	// Amend changes the text of a message that has just been appended.
-	Amend(ctx context.Context, id int64, text string) error
+	// Amend changes the text of one of a session's messages.
+	Amend(ctx context.Context, session string, id int64, text string) error
 	// Count adds tokens and calls to a session's counters.
 	Count(ctx context.Context, session string, u provider.Usage, calls int) error
 	// Find gives a session by its id, an unambiguous prefix of it, its title, or "last": the one that was active last, of those that are

@@ -263,7 +263,7 @@ func compaction(t *testing.T, s store.Store) {
 func amending(t *testing.T, s store.Store) {
 	begin(t, s, store.Session{ID: "a"})
 	id := say(t, s, "a", "the long result", "another")[0]
-	must(t, s.Amend(t.Context(), id, "a short one with "+Secret))
+	must(t, s.Amend(t.Context(), "a", id, "a short one with "+Secret))
 	ms, err := s.Messages(t.Context(), "a")
 	must(t, err)
 	same(t, "the messages", texts(ms), []string{"a short one with " + Mark, "another"})
@@ -271,7 +271,7 @@ func amending(t *testing.T, s store.Store) {
 	if found(t, s, store.Query{Text: "short one"}) == "" {
 		t.Error("the text as it is now isn't found")
 	}
-	if err := s.Amend(t.Context(), id+1000, "x"); !errors.Is(err, store.ErrNoMessage) {
+	if err := s.Amend(t.Context(), "a", id+1000, "x"); !errors.Is(err, store.ErrNoMessage) {
 		t.Errorf("a message that isn't there: %v", err)
 	}
 }
