@@ -55,6 +55,23 @@ func (s *State) Functions() map[string]string {
 	return out
 }
 
+// Variables gives the variables that are carried with a value, besides functions. nil = none.
+func (s *State) Variables() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out map[string]string
+	for name, text := range s.vars {
+		if text == nil || strings.HasPrefix(name, functionHead) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = *text
+	}
+	return out
+}
+
 // Dir returns the carried directory, "" while there is none.
 func (s *State) Dir() Path {
 	s.mu.Lock()

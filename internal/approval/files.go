@@ -46,6 +46,9 @@ func (s *sight) may() bool {
 	return now.Before(s.until)
 }
 
+// Any implements analysis.Files.
+func (s *sight) Any() bool { return s.memory.knowsFiles(s.session) }
+
 // Origin implements analysis.Files.
 func (s *sight) Origin(path string) analysis.FileOrigin {
 	s.memory.mu.RLock()

@@ -77,7 +77,7 @@ type Request struct {
 	Home      string
 	Workspace string
 	User      string
-	Vars      map[string]string
+	Vars      map[string]string // exported variables that the session carries
 	Functions map[string]string // exported functions that the session carries: the text behind each name
 	EnvID     string
 	Hermes    string              // HERMES_HOME, as the place names it; "" = below Home

@@ -27,7 +27,8 @@ type Facts struct {
 	Mounts      []environment.Mount // what else is reached of the host
 	HostHome    string
 	Disk        approval.Disk     // looks at the place's files; nil = nothing is known of them
-	Functions   map[string]string // exported functions that the session carries
+	Vars        map[string]string // exported variables that the session carries, and PATH where it is known
+	Functions   map[string]string // exported functions that it carries
 	Surface     string
 	Setting     approval.Setting
 	Root        string // the session that began this one's ancestors; "" = it is no child
@@ -76,7 +77,7 @@ func (f *flight) question() approval.Request {
 		Tool: f.call.Name, Caller: string(f.call.Caller),
 		Surface: facts.Surface, Setting: facts.Setting, Dir: facts.Dir, Home: facts.Home, User: facts.User,
 		Workspace: facts.Workspace, EnvID: facts.Environment, Hermes: facts.Hermes, HostLike: facts.HostLike, Mounts: facts.Mounts,
-		HostHome: facts.HostHome, Disk: facts.Disk, Functions: facts.Functions, Asker: f.session.Asker,
+		HostHome: facts.HostHome, Disk: facts.Disk, Vars: facts.Vars, Functions: facts.Functions, Asker: f.session.Asker,
 	}
 }
 

@@ -47,12 +47,12 @@ func (m *Manager) Key(name string) string {
 	return key
 }
 
-// Functions are the exported functions that a task carries from one command to the next.
-func (m *Manager) Functions(name string) map[string]string {
+// Carried are the exported variables and functions that a task carries from one command to the next.
+func (m *Manager) Carried(name string) (vars, functions map[string]string) {
 	m.mu.Lock()
 	state := m.task(name).state
 	m.mu.Unlock()
-	return state.Functions()
+	return state.Variables(), state.Functions()
 }
 
 // Backend is the one that a task works in.

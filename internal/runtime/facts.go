@@ -1,11 +1,13 @@
 package runtime
 
 import (
+	"maps"
 	"os/user"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
+	"github.com/hermes-runtime/hermes/internal/secret"
 )
 
 // facts is what approval has to know of the place of a session. Nothing is started for it: a place that isn't there yet is judged by
@@ -23,7 +25,9 @@ func (r *Runtime) facts(o SessionOptions, workspace func() string) dispatch.Fact
 			f.Home, f.User = u.HomeDir, u.Username
 		}
 	}
-	f.HostHome, f.Functions = f.Home, r.places.Functions(o.Task)
+	f.HostHome = f.Home
+	f.Vars, f.Functions = r.places.Carried(o.Task)
+	maps.DeleteFunc(f.Vars, func(name, _ string) bool { return secret.IsSecretName(name) }) // what is judged is shown to people and models
 	traits, namespace := r.configured(r.places.Backend(o.Task))
 	if info, ok := r.places.Open()[f.Environment]; ok {
 		f.Home, traits, namespace = string(info.Home), info.Traits, info.Namespace
@@ -31,8 +35,20 @@ func (r *Runtime) facts(o SessionOptions, workspace func() string) dispatch.Fact
 	f.HostLike, f.Mounts = approval.HostLike(traits, f.HostHome), traits.Mounts
 	if namespace == environment.NamespaceHost {
 		f.Disk, f.Hermes = hostDisk{}, r.home
+		if _, carried := f.Vars["PATH"]; !carried {
+			f.Vars = with(f.Vars, "PATH", r.environ["PATH"])
+		}
 	}
 	return f
+}
+
+// with adds a variable to a map of its own.
+func with(vars map[string]string, name, value string) map[string]string {
+	if vars == nil {
+		vars = map[string]string{}
+	}
+	vars[name] = value
+	return vars
 }
 
 // exposed is what a place will show of the host by its configuration.

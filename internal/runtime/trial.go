@@ -25,7 +25,10 @@ func (r *Runtime) Try(t TryRequest) (approval.Trial, error) {
 	f := r.facts(o, func() string { return "" })
 	req := approval.Request{
 		Command: t.Command, Dir: f.Dir, Home: f.Home, User: f.User, EnvID: f.Environment, Hermes: f.Hermes, HostLike: f.HostLike,
-		Mounts: f.Mounts, HostHome: f.HostHome, Disk: f.Disk, Vars: t.Vars,
+		Mounts: f.Mounts, HostHome: f.HostHome, Disk: f.Disk, Vars: f.Vars,
+	}
+	for name, value := range t.Vars {
+		req.Vars = with(req.Vars, name, value)
 	}
 	if t.Home != "" {
 		req.Home = t.Home

@@ -31,7 +31,7 @@ type Input struct {
 	Workspace string            // repository around the session's first directory; default: Dir
 	Hermes    string            // HERMES_HOME: the agent's own files; default: .hermes below Home
 	User      string            // login name
-	Vars      map[string]string // variables that the session is known to carry
+	Vars      map[string]string // exported variables that the session is known to carry
 	Functions map[string]string // exported functions that it carries: the text behind each name, "() {" and on
 	Programs  []string          // names that a partly known command word is compared with, besides the carriers'
 	Files     Files             // nil: nothing is known of files
@@ -48,6 +48,8 @@ const (
 
 // Files tells what the session and the environment know about files. Paths are absolute. Its methods keep within a small bound of time.
 type Files interface {
+	// Any tells whether the session brought any file at all.
+	Any() bool
 	// Origin tells how a file came to be in this session.
 	Origin(path string) FileOrigin
 	// Text returns what stands in a file that the agent wrote; ok is false over MaxFile bytes and when it can't be read.

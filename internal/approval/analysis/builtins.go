@@ -83,7 +83,7 @@ func (r *reader) oldDir(st *state) string {
 func (r *reader) moveTo(st *state, operands []string) {
 	var dirs []string
 	sure := true
-	for _, p := range st.searched() {
+	for _, p := range r.cdPath(st) {
 		for _, op := range operands {
 			if op != "" && op[0] != '/' && op[0] != '.' && op[0] != mark {
 				dirs = unionDirs(dirs, []string{Join(p, op)})
@@ -115,8 +115,8 @@ func (r *reader) moveTo(st *state, operands []string) {
 }
 
 // searched are the directories of CDPATH.
-func (st *state) searched() []string {
-	v, ok := st.vars["CDPATH"]
+func (r *reader) cdPath(st *state) []string {
+	v, ok := r.lookup(st, "CDPATH")
 	if !ok || len(v.vals) != 1 || !Literal(v.vals[0]) {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (r *reader) arithm(st *state, x syntax.Node, at place) {
 		if lit != "" && !syntax.ValidName(lit) {
 			return false
 		}
-		if v, ok := st.vars[lit]; ok && lit != "" {
+		if v, ok := r.lookup(st, lit); ok && lit != "" {
 			for _, val := range v.vals {
 				r.subscript(st, Word{Text: val, Span: r.span(w, at)}, r.shellItself(w, at), at)
 			}

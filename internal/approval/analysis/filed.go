@@ -103,7 +103,9 @@ func (r *reader) leaves(st *state, c *Command) {
 			return
 		}
 		from, to := args.Operands[0], args.Operands[1]
-		r.rename(st, from, to)
+		if name := r.rename(st, from, to); name != "" { // for later texts, which don't see this one
+			r.remember(st, c, to, file{origin: FileWritten, program: name})
+		}
 		if c.Program == "ln" && args.Has("s") && Literal(from.Text) && Literal(to.Text) && c.Inside == nil {
 			r.out.link(Join(st.dirs[0], to.Text), from.Text, c.index)
 		}
@@ -189,15 +191,16 @@ func (r *reader) tree(dir string) {
 }
 
 // rename notes that a program stands under another name.
-func (r *reader) rename(st *state, from, to Word) {
+func (r *reader) rename(st *state, from, to Word) (program string) {
 	name := programName(from.Text[strings.LastIndexByte(from.Text, '/')+1:])
 	if !strings.Contains(from.Text, "bin/") && from.From.Empty() || !r.known(name) || !Literal(to.Text) || to.Text == "" || len(r.renamed) >= maxFollowed {
-		return
+		return ""
 	}
 	if r.renamed == nil {
 		r.renamed = map[string]string{}
 	}
 	r.renamed[Join(st.dirs[0], to.Text)] = name
+	return name
 }
 
 // downloads lists the files that a downloader writes: the value of its output option, or the last part of an address.

@@ -15,6 +15,8 @@ type file struct {
 	text   string // what it holds, when known
 	lang   string // of a compiled program: the language of that text, which is its source
 	known  bool
+
+	program string // a known program of the system, under a name of its own
 }
 
 // Made tells of the files that the text makes, by absolute path, how each comes to be.
@@ -70,9 +72,17 @@ func (r *reader) fileAt(p string) (f file, ok bool) {
 	if !Literal(p) || r.in.Files == nil || !strings.HasPrefix(p, "/") {
 		return f, false
 	}
-	p = r.out.resolve(p, len(r.out.Commands))
 	r.spend(stepsText)
-	switch f.origin = r.in.Files.Origin(p); f.origin {
+	f.origin = r.in.Files.Origin(p)
+	if to := r.out.resolve(p, len(r.out.Commands)); to != p {
+		named := f.origin
+		if f.origin = r.in.Files.Origin(to); f.origin == "" && named != "" { // a name that the session gave to something else
+			f.origin, f.program = named, programName(to[strings.LastIndexByte(to, '/')+1:])
+			return f, r.known(f.program)
+		}
+		p = to
+	}
+	switch f.origin {
 	case FileWritten:
 		if r.spend(stepsFile) {
 			f.text, f.known = r.in.Files.Text(p)
@@ -81,7 +91,7 @@ func (r *reader) fileAt(p string) (f file, ok bool) {
 	default:
 		return f, false
 	}
-	f.known = f.known && len(f.text) <= MaxFile
+	f.known = f.known && len(f.text) <= MaxFile && strings.IndexByte(f.text, 0) < 0
 	return f, true
 }
 
@@ -132,7 +142,7 @@ func (r *reader) follow(st *state, w Word, c *Command, lang interpreter, at plac
 		for _, d := range st.dirs {
 			p := Join(d, v)
 			f, ok := r.fileAt(p)
-			if !ok {
+			if !ok || f.program != "" {
 				continue
 			}
 			r.runsFile(c, p, f)
@@ -183,8 +193,15 @@ func (s *scriptStack) holds(path string) bool {
 func (r *reader) direct(st *state, c *Command, at place) {
 	w := c.Words[0]
 	byName := scriptName(w.Text) || windowsName(w.Text) // runners of packages take a script's name alone
-	if strings.IndexByte(w.Text, '/') < 0 && !byName || at.inside != nil || len(r.files) == 0 && len(r.trees) == 0 && r.in.Files == nil {
+	if at.inside != nil || len(r.files) == 0 && len(r.trees) == 0 && r.in.Files == nil {
 		return
+	}
+	if strings.IndexByte(w.Text, '/') < 0 {
+		if p, ok := r.inPath(st, c.Assigns, w.Text); ok {
+			w.Text, w.Alts, byName = p, nil, false
+		} else if !byName {
+			return
+		}
 	}
 	lang := shell
 	if byName {

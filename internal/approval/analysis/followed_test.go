@@ -70,6 +70,7 @@ func (s session) Origin(p string) analysis.FileOrigin {
 	return analysis.FileWritten
 }
 func (s session) Text(p string) (string, bool) { return s[p], s[p] != "unreadable" }
+func (s session) Any() bool                    { return true }
 func (s session) Resolve(p string) string      { return p }
 
 // A29: files of earlier calls, as the session tells.

@@ -94,6 +94,7 @@ type links map[string]string
 
 func (l links) Origin(string) analysis.FileOrigin { return "" }
 func (l links) Text(string) (string, bool)        { return "", false }
+func (l links) Any() bool                         { return true }
 func (l links) Resolve(p string) string {
 	for from, to := range l {
 		if p == from || strings.HasPrefix(p, from+"/") {

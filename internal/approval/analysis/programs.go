@@ -48,6 +48,9 @@ func (r *reader) programs(word string, c simple, st *state) []string {
 				return []string{name}
 			}
 		}
+		if name := r.standsFor(st, c, word); name != "" {
+			return []string{name}
+		}
 		return []string{programName(base)}
 	}
 	if len(base) > maxName {

@@ -151,6 +151,9 @@ func (r *reader) lookup(st *state, name string) (variable, bool) {
 			return v, true
 		}
 	}
+	if text, ok := r.in.Vars[name]; ok && name != "PWD" && name != "IFS" { // which a shell sets anew
+		return variable{vals: []string{strings.ReplaceAll(text, string(mark), "")}}, true
+	}
 	text, ok := "", true
 	switch name {
 	case "HOME":
@@ -168,9 +171,7 @@ func (r *reader) lookup(st *state, name string) (variable, bool) {
 	case "IFS":
 		text = " \t\n"
 	default:
-		if text, ok = r.in.Vars[name]; !ok {
-			text, ok = usual[name]
-		}
+		text, ok = usual[name]
 	}
 	if !ok {
 		return variable{}, false

@@ -30,6 +30,7 @@ type reader struct {
 	loops      int                 // loops around the place
 	trees      []string            // directories that came from the network
 	sinks      []sink              // process substitutions that read, until their command ran
+	path       searchPath          // the last one that was looked at
 	renamed    map[string]string   // programs by the path or name that the text gave them
 	patterns   map[string][]string // what patterns of programs' names stand for
 }
@@ -120,6 +121,7 @@ func (r *reader) walk() {
 	st := r.begin()
 	r.list(st, r.script.stmts, place{last: true})
 	r.uncalled(st)
+	r.carriedUses()
 	r.spend(0) // what was taken without a look at what is left
 }
 
