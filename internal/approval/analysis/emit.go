@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -220,7 +221,11 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 		out := Redirect{Op: red.Op.String()}
 		fd := ""
 		if red.N != nil {
-			fd = red.N.Value
+			if fd = red.N.Value; strings.HasPrefix(fd, "{") { // {fd}<x: bash chooses one, and says it in a variable
+				name := strings.Trim(fd, "{}")
+				fd = strconv.Itoa(firstChosen + len(st.fds))
+				st.set(name, variable{vals: []string{fd}})
+			}
 			out.fd = fd
 		}
 		switch red.Op {
@@ -269,6 +274,9 @@ func (r *reader) redirects(st *state, reds []*syntax.Redirect, at *place) (hidde
 	}
 	return hidden
 }
+
+// firstChosen is the first descriptor that bash chooses itself.
+const firstChosen = 10
 
 // behind notes what a descriptor reads.
 func (st *state) behind(r *reader, fd string, red Redirect, at place) {

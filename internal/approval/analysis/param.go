@@ -17,7 +17,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool, at place) {
 	}
 	b.r.visitParam(b.st, p, at)
 	name := p.Param.Value
-	if list, star, ok := b.list(p, name); ok {
+	if list, star, ok := b.list(p, name, at); ok {
 		b.words(list, quoted, star)
 		return
 	}
@@ -40,8 +40,19 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool, at place) {
 }
 
 // list tells whether an expansion is a list of words: $@, $*, ${a[@]}, ${a[*]}.
-func (b *builder) list(p *syntax.ParamExp, name string) (words []Word, star, ok bool) {
-	if p.Exp != nil || p.Length || p.Repl != nil {
+func (b *builder) list(p *syntax.ParamExp, name string, at place) (words []Word, star, ok bool) {
+	if p.Length {
+		return nil, false, false
+	}
+	if p.Repl != nil || p.Exp != nil && p.Exp.Op >= syntax.RemSmallSuffix {
+		plain := *p
+		plain.Exp, plain.Repl = nil, nil
+		if words, star, ok = b.list(&plain, name, at); ok && len(words) <= MaxLoopItems {
+			return b.mapped(p, words, at), star, true
+		}
+		return nil, false, false
+	}
+	if p.Exp != nil {
 		return nil, false, false
 	}
 	if name == "@" || name == "*" {
@@ -79,6 +90,16 @@ func (b *builder) list(p *syntax.ParamExp, name string) (words []Word, star, ok 
 		return words, w.Lit() == "*", ok
 	}
 	return v.list, w.Lit() == "*", true
+}
+
+// mapped applies the operator of an expansion to each word of a list.
+func (b *builder) mapped(p *syntax.ParamExp, list []Word, at place) []Word {
+	words := make([]Word, len(list))
+	for i, w := range list {
+		vals := b.operate(p, w.Values(), at)
+		words[i] = Word{Text: vals[0], Alts: vals[1:], From: w.From, Span: w.Span}
+	}
+	return words
 }
 
 // part is a slice of a list of words.

@@ -120,6 +120,9 @@ func procAll(a *Act) []Hit {
 	return []Hit{{Reason: "signals every process: " + a.Line(), Floor: !a.Contained()}}
 }
 
+// ending are signals that end or stop a process.
+var ending = []string{"", "15", "TERM", "9", "KILL", "19", "STOP", "6", "ABRT", "11", "SEGV"}
+
 func forced(signal string) bool { return signal == "9" || signal == "KILL" }
 
 // killGrammar are the options of pkill that take a value.
@@ -166,7 +169,8 @@ func procBroad(a *Act) []Hit {
 	case "pkill":
 		hit = len(operands) > 0 && (forced(signal) || pkillBroad(a, operands))
 	case "kill":
-		hit = forced(signal) && slices.ContainsFunc(operands, func(w analysis.Word) bool { return from(a, w.From, searchers) })
+		hit = forced(signal) && slices.ContainsFunc(operands, func(w analysis.Word) bool { return from(a, w.From, searchers) }) ||
+			!a.Contained() && slices.Contains(ending, signal) && slices.ContainsFunc(operands, func(w analysis.Word) bool { return w.Is("1") }) // init
 	case "fuser":
 		return one("ends whoever uses", a.fuserKills(func(analysis.Target) bool { return true }))
 	case "taskkill", "TASKKILL":

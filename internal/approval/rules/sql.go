@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
@@ -105,7 +107,44 @@ func sqlTexts(a *Act, c *client) []string {
 	case a.Stdin.Kind == analysis.StdinFile:
 		texts = append(texts, a.fileText(a.Stdin.File)...)
 	}
+	if !a.Stdin.Known {
+		texts = append(texts, a.statementsMade()...)
+	}
+	for _, t := range texts {
+		if strings.Contains(t, `\gexec`) { // psql runs what the query gives
+			texts = append(texts, literals(t)...)
+		}
+	}
 	return texts
+}
+
+// statementLiteral is a text of a query that begins as a statement which destroys: a query that makes statements.
+var statementLiteral = regexp.MustCompile(`(?i)'\s*((drop|truncate|delete\s+from|alter)\s[^']*)'`)
+
+func literals(query string) []string {
+	var out []string
+	for _, m := range statementLiteral.FindAllStringSubmatch(query, -1) {
+		out = append(out, m[1]+" made")
+	}
+	return out
+}
+
+// statementsMade lists the statements that clients in front of this one make of their queries, and those that frameworks print.
+func (a *Act) statementsMade() []string {
+	var out []string
+	end := min(a.Stdin.From.End, len(a.Reading.Commands))
+	for i := max(a.Stdin.From.Start, end-spied); i < end; i++ {
+		from := &Act{Command: &a.Reading.Commands[i], Reading: a.Reading, Index: i}
+		for _, c := range clientsOf(from) {
+			for _, t := range sqlTexts(from, c) {
+				out = append(out, literals(t)...)
+			}
+		}
+		if slices.ContainsFunc(from.Words, func(w analysis.Word) bool { return w.Is("sqlflush") }) {
+			out = append(out, "TRUNCATE every")
+		}
+	}
+	return out
 }
 
 // fileText gives the text of a file that the session wrote.
