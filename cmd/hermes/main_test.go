@@ -13,6 +13,9 @@ import (
 
 var scratch string
 
+// after ends what tests have started that several of them use.
+var after = func() {}
+
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "hermes-main-*")
 	if err != nil {
@@ -20,6 +23,7 @@ func TestMain(m *testing.M) {
 	}
 	scratch = dir
 	code := m.Run()
+	after()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
