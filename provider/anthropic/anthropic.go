@@ -92,7 +92,7 @@ func (m *model) once(ctx context.Context, r provider.Request, d *decoder, yield 
 		if err != nil {
 			var bad *malformed
 			if errors.As(err, &bad) {
-				err = reply.Protocol("the reply makes no sense", err)
+				err = reply.Protocol(err)
 			}
 			yield(provider.Event{}, err)
 			return false, false

@@ -206,10 +206,11 @@ func (b *block) arguments() string {
 	if b.input.Len() > 0 {
 		return b.input.String()
 	}
-	if len(b.head.Input) == 0 {
+	var out bytes.Buffer
+	if json.Compact(&out, b.head.Input) != nil { // there is none
 		return "{}"
 	}
-	return string(b.head.Input)
+	return out.String()
 }
 
 // send is a block as it goes back to the API: thinking byte for byte, what only the API understands as it came.

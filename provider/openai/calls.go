@@ -77,10 +77,18 @@ func (s *calls) add(f fragment) {
 	if c.id == "" {
 		c.id = f.ID
 	}
-	if c.name == "" {
-		c.name = f.Function.Name
+	if c.arguments.Len() == 0 && f.Function.Name != c.name {
+		c.name = joined(c.name, f.Function.Name)
 	}
 	c.arguments.WriteString(string(f.Function.Arguments))
+}
+
+// joined is a name whose next piece has come: another piece, or, of servers that repeat it, more of it.
+func joined(name, next string) string {
+	if strings.HasPrefix(next, name) {
+		return next
+	}
+	return name + next
 }
 
 // owner finds the call that a fragment continues; nil = it begins one.
@@ -113,5 +121,11 @@ func (s *calls) owner(f fragment) *call {
 // fragment, or give every call the same index.
 func (s *calls) another(c *call, f fragment) bool {
 	name := f.Function.Name
-	return name != "" && c.name != "" && (name != c.name || c.complete())
+	if name == "" || c.name == "" {
+		return false
+	}
+	if c.arguments.Len() == 0 { // the name itself may come in pieces
+		return name != c.name && f.Index == nil
+	}
+	return name != c.name || c.complete()
 }

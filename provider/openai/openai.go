@@ -83,7 +83,7 @@ func (m *model) Stream(ctx context.Context, r provider.Request) iter.Seq2[provid
 			switch {
 			case err == nil:
 				err = d.event(ev)
-			case d.finished() && (ctx.Err() == nil || errors.Is(err, io.EOF)): // what is still missing tells only numbers
+			case d.finished() && ctx.Err() == nil: // what is still missing tells only numbers
 				d.over, err = true, nil
 			case errors.Is(err, io.EOF):
 				err = reply.Cut()
@@ -117,7 +117,7 @@ func (m *model) Stream(ctx context.Context, r provider.Request) iter.Seq2[provid
 func (m *model) typed(reply *wire.Reply, err error) error {
 	var bad *malformed
 	if errors.As(err, &bad) {
-		return reply.Protocol("the reply makes no sense", err)
+		return reply.Protocol(err)
 	}
 	return err
 }

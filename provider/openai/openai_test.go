@@ -15,3 +15,8 @@ func TestOpenAI_Suite(t *testing.T) {
 		New: func(o provider.Options) (provider.Model, error) { return newModel("custom", o) },
 	})
 }
+
+// PRV-1, PRV-6: replies as the public formats have them, byte for byte.
+func TestOpenAI_Transcripts(t *testing.T) {
+	providertest.Transcripts(t, func(o provider.Options) (provider.Model, error) { return newModel("custom", o) })
+}

@@ -95,11 +95,13 @@ func (d *decoder) event(ev wire.Event) error {
 		return nil
 	}
 	first := c.Choices[0]
-	for _, part := range []*delta{first.Delta, first.Message} {
-		if part != nil {
-			if err := d.part(part, ev.Whole); err != nil {
-				return err
-			}
+	part := first.Delta
+	if part == nil {
+		part = first.Message
+	}
+	if part != nil {
+		if err := d.part(part, ev.Whole); err != nil {
+			return err
 		}
 	}
 	if first.FinishReason != nil && *first.FinishReason != "" {

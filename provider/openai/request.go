@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hermes-runtime/hermes/provider"
@@ -16,10 +17,16 @@ type quirks struct {
 	noReasoning     bool // fields of reasoning that go back
 }
 
+// rejections are how servers say that they don't know a field. A value that they don't take is another thing.
+var rejections = []string{"unsupported", "not supported", "unrecognized", "unknown", "unexpected", "not permitted", "not allowed", "not a valid field", "extra fields", "additional properties"}
+
 // learn notes what a refusal complains of, of what was sent. It tells whether the request is worth making again: each field is dropped
 // once.
 func (m *model) learn(sent quirks, message string, body []byte) bool {
 	message = strings.ToLower(message)
+	if !slices.ContainsFunc(rejections, func(w string) bool { return strings.Contains(message, w) }) {
+		return false
+	}
 	names := func(field string) bool {
 		return strings.Contains(message, field) && strings.Contains(string(body), `"`+field+`"`)
 	}

@@ -31,17 +31,16 @@ const (
 
 // Client makes requests of one model. It is safe for concurrent use. Connections that are idle close after half a minute.
 type Client struct {
-	// Transport carries the requests; nil is HTTP/1.1, where ending a request closes its connection. It is not changed after first use.
-	Transport http.RoundTripper
+	transport http.RoundTripper
 	bounds    provider.Bounds
 }
 
-// NewClient returns a client that waits as b says.
+// NewClient returns a client that waits as b says. It speaks HTTP/1.1, where ending a request closes its connection.
 func NewClient(b provider.Bounds) *Client {
 	c := &Client{bounds: withDefaults(b)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	c.Transport = &http.Transport{
+	c.transport = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: c.bounds.Connect}).DialContext,
 		TLSHandshakeTimeout: c.bounds.Connect, Protocols: protocols, DisableCompression: true,
 		MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second,
@@ -86,7 +85,7 @@ func (c *Client) Post(ctx context.Context, x Exchange) (*Reply, error) {
 	req.Header = x.Header.Clone()
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream, application/json")
-	client := http.Client{Transport: c.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: c.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	var resp *http.Response
 	r.watch.during(func() { resp, err = client.Do(req) }) //nolint:bodyclose // Reply.Close does
 	if err != nil {
@@ -194,9 +193,9 @@ func (r *Reply) Close() {
 }
 
 // Protocol is the error of a reply that makes no sense.
-func (r *Reply) Protocol(message string, cause error) error {
+func (r *Reply) Protocol(cause error) error {
 	return &provider.Error{
-		Kind: provider.ErrProtocol, Provider: r.x.Provider, Model: r.x.Model, Message: message, Err: cause,
+		Kind: provider.ErrProtocol, Provider: r.x.Provider, Model: r.x.Model, Message: "the reply makes no sense: " + r.x.clean(cause.Error()), Err: cause,
 		Hint: "is model.base_url the address of an API of this kind, and model.api_mode the right one?",
 	}
 }
@@ -214,7 +213,7 @@ func (r *Reply) broken(err error) error {
 		return r.x.network(b.text, b)
 	}
 	if errors.Is(err, ErrTooLong) {
-		return r.Protocol(err.Error(), err)
+		return r.Protocol(err)
 	}
 	var u *url.Error
 	if errors.As(err, &u) { // its text holds the whole address
@@ -223,18 +222,15 @@ func (r *Reply) broken(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return r.Cut()
 	}
-	return r.x.network(err.Error(), err)
+	e := r.x.network(err.Error(), err)
+	if u, err := url.Parse(r.x.URL); err == nil && r.body == nil {
+		e.Hint = "is " + u.Host + " reachable, and does the server run?"
+	}
+	return e
 }
 
 func (x *Exchange) network(message string, cause error) *provider.Error {
-	host := ""
-	if u, err := url.Parse(x.URL); err == nil {
-		host = u.Host
-	}
-	return &provider.Error{
-		Kind: provider.ErrNetwork, Provider: x.Provider, Model: x.Model, Message: x.clean(message), Err: cause,
-		Hint: "is " + host + " reachable, and does the server run?",
-	}
+	return &provider.Error{Kind: provider.ErrNetwork, Provider: x.Provider, Model: x.Model, Message: x.clean(message), Err: cause}
 }
 
 // maxMessage is how much of a server's message is told, in bytes.
