@@ -162,7 +162,7 @@ func changed(dir string) bool {
 }
 
 // harmless are the tools that only look, and those that act through the calls of others alone: a child's pass the gate by themselves.
-var harmless = []string{"read_file", "search_files", "delegate_task"}
+var harmless = []string{"read_file", "search_files", "delegate_task", "session_search"}
 
 // absent are entrances that are planned: the verbs, tools and arguments by which they would show. When one appears, it needs a row above.
 var absent = struct{ verbs, arguments []string }{

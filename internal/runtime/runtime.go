@@ -32,6 +32,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/script"
 	"github.com/hermes-runtime/hermes/internal/secret"
 	"github.com/hermes-runtime/hermes/internal/session"
+	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -83,6 +84,7 @@ type Runtime struct {
 	distant  *distant
 	desk     ask.Desk // where all questions to a person wait for their turn
 	memory   tool.Memory
+	store    *store.Lasting
 	sweep    func(string)
 
 	mu       sync.Mutex
@@ -168,9 +170,10 @@ func (r *Runtime) build() {
 		r.observer.Watch(r.door.Abandoned)
 	}
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, Tell: r.tell, GOOS: o.GOOS})
+	r.store = store.New(store.Options{File: filepath.Join(r.home, "sessions.db"), Redact: r.redactor.Known, Warn: r.warn})
 	r.services.held = []any{
 		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts, r.jobs,
-		grants{r.place.Passthrough}, memory.New(r.home, r.settings.notes),
+		grants{r.place.Passthrough}, memory.New(r.home, r.settings.notes), r.store,
 	}
 }
 
@@ -194,6 +197,9 @@ func (r *Runtime) Config() *config.Document { return r.doc }
 // Registry is what tools there are.
 func (r *Runtime) Registry() *registry.Registry { return r.registry }
 
+// Store keeps conversations. Its file is opened at the first use.
+func (r *Runtime) Store() store.Store { return r.store }
+
 // Problems are the faults that were found in configuration and registrations, each told once.
 func (r *Runtime) Problems() []error {
 	r.mu.Lock()
@@ -213,6 +219,12 @@ func (r *Runtime) problem(err error) {
 	if r.log != nil {
 		r.log.Warn(err.Error())
 	}
+}
+
+// warn is for what goes wrong while somebody works: it is a problem, and they are told.
+func (r *Runtime) warn(err error) {
+	r.problem(err)
+	r.tell("warning: " + err.Error())
 }
 
 // tell says to a person who waits what they wait for.
@@ -346,6 +358,6 @@ func (r *Runtime) Close(ctx context.Context) error {
 	for s := range open {
 		errs = append(errs, s.end(ctx, tool.Shutdown))
 	}
-	errs = append(errs, r.places.Close(ctx), r.distant.close(ctx), r.door.Close(ctx), r.scripts.Close(), r.registry.Close(ctx), r.hooks.Close(ctx), r.observer.Close(ctx), r.audit.Close(), r.decided.Close())
+	errs = append(errs, r.places.Close(ctx), r.distant.close(ctx), r.door.Close(ctx), r.scripts.Close(), r.registry.Close(ctx), r.hooks.Close(ctx), r.observer.Close(ctx), r.store.Close(), r.audit.Close(), r.decided.Close())
 	return errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	_ "github.com/hermes-runtime/hermes/toolset/delegate"
 	_ "github.com/hermes-runtime/hermes/toolset/file"
 	_ "github.com/hermes-runtime/hermes/toolset/memory"
+	_ "github.com/hermes-runtime/hermes/toolset/recall"
 	_ "github.com/hermes-runtime/hermes/toolset/terminal"
 	_ "github.com/hermes-runtime/hermes/toolset/todo"
 )

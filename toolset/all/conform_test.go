@@ -20,6 +20,7 @@ import (
 	inner "github.com/hermes-runtime/hermes/internal/runtime"
 	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 	"github.com/hermes-runtime/hermes/internal/store"
+	"github.com/hermes-runtime/hermes/provider"
 	"github.com/hermes-runtime/hermes/tool"
 	"github.com/hermes-runtime/hermes/tool/tooltest"
 	_ "github.com/hermes-runtime/hermes/toolset/all"
@@ -140,6 +141,18 @@ var attended = map[string]tooltest.Options{
 			"old_text": {Without: `{"action": "remove", "target": "user", "old_text": "a"}`, With: `{"action": "remove", "target": "user", "old_text": "b"}`, Before: noted},
 		},
 	},
+	"session_search": {
+		Example: `{"query": "needle"}`,
+		Parameters: map[string]tooltest.Effect{
+			"query":             {Without: `{}`, With: `{"query": "needle"}`, Before: talked},
+			"limit":             {Without: `{"query": "needle"}`, With: `{"query": "needle", "limit": 1}`, Before: talked},
+			"sort":              {Without: `{"query": "needle", "sort": "oldest"}`, With: `{"query": "needle", "sort": "newest"}`, Before: talked},
+			"session_id":        {Without: `{}`, With: `{"session_id": "b"}`, Before: talked},
+			"around_message_id": {Without: `{"session_id": "a"}`, With: `{"session_id": "a", "around_message_id": 1}`, Before: talked},
+			"window":            {Without: `{"session_id": "a", "around_message_id": 1}`, With: `{"session_id": "a", "around_message_id": 1, "window": 1}`, Before: talked},
+			"role_filter":       {Without: `{"session_id": "a"}`, With: `{"session_id": "a", "role_filter": ["tool"]}`, Before: talked},
+		},
+	},
 	"clarify": {
 		Example: `{"question": "Which?"}`,
 		Parameters: map[string]tooltest.Effect{
@@ -158,6 +171,27 @@ func planned(t *testing.T, b tooltest.Bench) {
 func noted(t *testing.T, b tooltest.Bench) {
 	prepare(t, b, "memory", `{"action": "add", "target": "user", "content": "a"}`)
 	prepare(t, b, "memory", `{"action": "add", "target": "user", "content": "b"}`)
+}
+
+// talked leaves two earlier conversations.
+func talked(t *testing.T, b tooltest.Bench) {
+	t.Helper()
+	d, err := store.Open(t.Context(), store.Options{File: filepath.Join(b.Home, "sessions.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for i, id := range []string{"a", "b"} {
+		at := time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC)
+		if err := d.Begin(t.Context(), store.Session{ID: id, Source: "cli", Started: at}); err != nil {
+			t.Fatal(err)
+		}
+		for _, role := range []provider.Role{provider.User, provider.Assistant, provider.User, provider.Tool} {
+			if _, err := d.Append(t.Context(), id, store.Message{Message: provider.Message{Role: role, Text: "needle"}, Time: at}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 func prepare(t *testing.T, b tooltest.Bench, name, arguments string) {
