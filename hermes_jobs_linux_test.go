@@ -3,6 +3,8 @@ package hermes_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	hermes "github.com/hermes-runtime/hermes"
+	"github.com/hermes-runtime/hermes/tool"
 )
 
 // keepersOf gives the keepers of a home that run.
@@ -58,4 +61,28 @@ func TestInit_JobsOutliveTheRuntime(t *testing.T) {
 	if _, out := call(t, s, "process", map[string]any{"action": "kill", "session_id": id}); out["status"] != "killed" {
 		t.Errorf("%v", out)
 	}
+}
+
+// BenchmarkPoll is a look at a job that runs, through the door.
+func BenchmarkPoll(b *testing.B) {
+	rt, _ := open(b, hermes.Options{})
+	s := rt.NewSession(hermes.SessionOptions{ID: "s"})
+	var job struct {
+		ID string `json:"session_id"`
+	}
+	r := s.Call(b.Context(), tool.Request{Name: "terminal", Arguments: []byte(`{"command":"echo hello; exec sleep 600","background":true}`)})
+	if err := json.Unmarshal([]byte(r.JSON), &job); err != nil || job.ID == "" {
+		b.Fatal(r.JSON)
+	}
+	ask := func(action string) {
+		r := s.Call(context.Background(), tool.Request{Name: "process", Arguments: fmt.Appendf(nil, `{"action":%q,"session_id":%q}`, action, job.ID)})
+		if r.Status != tool.StatusOK {
+			b.Fatal(r.JSON)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		ask("poll")
+	}
+	ask("kill")
 }

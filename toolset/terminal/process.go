@@ -152,9 +152,12 @@ func (processes) Scope(_ context.Context, c *tool.Call) ([]tool.Access, error) {
 
 // Risks hands over what would be sent to a process that reads commands, as the language that it reads.
 func (processes) Risks(ctx context.Context, c *tool.Call) ([]tool.Action, error) {
+	if a, _ := c.Object["action"].(string); c.Object != nil && !sends(a) {
+		return nil, nil // most calls look: they are read once, and the job is looked for once
+	}
 	v, err := readVisit(c)
 	if err != nil || !v.sends() {
-		return nil, err // the job is looked for once
+		return nil, err
 	}
 	if err := v.find(ctx); err != nil {
 		return nil, err
@@ -262,8 +265,10 @@ func (v *visit) find(ctx context.Context) error {
 }
 
 // sends reports whether the call sends something to the job.
-func (v *visit) sends() bool {
-	return v.args.Action == actWrite || v.args.Action == actSubmit || v.args.Action == actClose
+func (v *visit) sends() bool { return sends(v.args.Action) }
+
+func sends(action string) bool {
+	return action == actWrite || action == actSubmit || action == actClose
 }
 
 func showLog(ctx context.Context, v *visit) (any, error) {

@@ -4,6 +4,7 @@ package resident
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,9 +43,12 @@ type Keeper struct {
 
 	mu      sync.Mutex
 	conn    *wire.Conn
-	started []int // keepers that are children of this process
+	line    *wire.Line // to the same keeper as conn, once there was something to ask over it
+	started []int      // keepers that are children of this process
 	closed  bool
 	any     chan struct{} // closed once there is something to ask about
+
+	turn sync.Mutex // whose is the line
 }
 
 // ScopeVariable tells a keeper whose process table its records name.
@@ -59,12 +63,20 @@ func (k *Keeper) Close(context.Context) error {
 	defer k.mu.Unlock()
 	k.closed = true
 	k.reap()
-	if k.conn == nil {
-		return nil
+	return k.hangUp()
+}
+
+// hangUp ends what contact there is. The caller holds mu.
+func (k *Keeper) hangUp() error {
+	var errs []error
+	if k.line != nil {
+		errs = append(errs, k.line.Close())
 	}
-	err := k.conn.Close()
-	k.conn = nil
-	return err
+	if k.conn != nil {
+		errs = append(errs, k.conn.Close())
+	}
+	k.line, k.conn = nil, nil
+	return errors.Join(errs...)
 }
 
 // reap collects keepers that this process started and that have ended. The caller holds mu.
@@ -89,8 +101,7 @@ func (k *Keeper) connect(ctx context.Context) (*wire.Conn, error) {
 	if k.conn != nil {
 		select {
 		case <-k.conn.Done():
-			_ = k.conn.Close()
-			k.conn = nil
+			_ = k.hangUp()
 		default:
 			return k.conn, nil
 		}
@@ -180,6 +191,9 @@ func (k *Keeper) ask(ctx context.Context, r jobRequest) (jobAnswer, error) {
 		if err != nil {
 			return jobAnswer{}, err
 		}
+		if a, ok := k.askDirectly(ctx, r); ok {
+			return a, nil
+		}
 		a, err := askOver(ctx, conn, r)
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -190,6 +204,68 @@ func (k *Keeper) ask(ctx context.Context, r jobRequest) (jobAnswer, error) {
 			return a, &environment.Error{Kind: environment.ErrLost, Op: string(r.Op) + " a job", Err: err}
 		}
 	}
+}
+
+// direct are the requests that are answered at once and may be repeated. While none is on its way, the next takes the line: that wakes
+// nobody but the two who have to do with it.
+var direct = map[jobOp]bool{jobFind: true, jobInfo: true, jobList: true, jobScreen: true, jobLog: true}
+
+// askDirectly sends a request over the line, if it is one for that and the line is free. Whatever goes wrong, the connection is asked as
+// well, and says what it is.
+func (k *Keeper) askDirectly(ctx context.Context, r jobRequest) (a jobAnswer, ok bool) {
+	if !direct[r.Op] || !k.turn.TryLock() {
+		return a, false
+	}
+	defer k.turn.Unlock()
+	head, more, err := withRequest(opJob, r)
+	if err != nil || more != nil {
+		return a, false
+	}
+	line, err := k.aLine(ctx)
+	if err != nil {
+		return a, false
+	}
+	text, err := line.Ask(ctx, head)
+	if err == nil {
+		err = json.Unmarshal(text, &a)
+	}
+	if err != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		_ = line.Close()
+		if k.line == line {
+			k.line = nil
+		}
+	}
+	return a, err == nil
+}
+
+// aLine gives the line to the keeper that is connected. The caller has the turn.
+func (k *Keeper) aLine(ctx context.Context) (*wire.Line, error) {
+	k.mu.Lock()
+	line := k.line
+	k.mu.Unlock()
+	if line != nil {
+		return line, nil
+	}
+	path, err := socketPath(k.o.Home)
+	if err != nil {
+		return nil, err
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if line, err = wire.NewLine(ctx, c, wire.Hello{Build: k.o.Build}); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed || k.conn == nil {
+		return nil, errors.Join(wire.ErrClosed, line.Close())
+	}
+	k.line = line
+	return line, nil
 }
 
 // Start starts a job. Where the keeper dies over it, its record tells whether it began.

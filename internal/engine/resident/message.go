@@ -232,14 +232,13 @@ type forwardAnswer struct {
 
 // talk reads and writes the messages of a stream.
 type talk struct {
-	s   *wire.Stream
-	in  *json.Decoder
-	out *json.Encoder
+	s     *wire.Stream
+	first string // what the stream was opened with, heard before anything else
+	in    *json.Decoder
+	out   *json.Encoder
 }
 
-func newTalk(s *wire.Stream) *talk {
-	return &talk{s, json.NewDecoder(s.Reader(chMessages)), json.NewEncoder(s.Writer(chMessages))}
-}
+func newTalk(s *wire.Stream) *talk { return &talk{s: s} }
 
 // shortRequest is what may stand in the head of a stream, in bytes: a head fits one frame of any transport.
 const shortRequest = 500
@@ -258,15 +257,17 @@ func withRequest(op string, v any) (head []byte, rest json.RawMessage, err error
 
 // asked is a talk with who opened the stream, and what was asked for. A request in the head is heard first.
 func asked(s *wire.Stream) (op string, t *talk) {
-	op, first, _ := strings.Cut(string(s.Head()), " ")
 	t = newTalk(s)
-	if first != "" {
-		t.in = json.NewDecoder(io.MultiReader(strings.NewReader(first), s.Reader(chMessages)))
-	}
+	op, t.first, _ = strings.Cut(string(s.Head()), " ")
 	return op, t
 }
 
-func (t *talk) say(v any) error { return t.out.Encode(v) }
+func (t *talk) say(v any) error {
+	if t.out == nil {
+		t.out = json.NewEncoder(t.s.Writer(chMessages))
+	}
+	return t.out.Encode(v)
+}
 
 // conclude is say for the last message of the stream.
 func (t *talk) conclude(v any) error {
@@ -279,6 +280,13 @@ func (t *talk) conclude(v any) error {
 
 // hear reads the next message. The end of the messages is an error: each side knows when the last one has come.
 func (t *talk) hear(v any) error {
+	if first := t.first; first != "" {
+		t.first = ""
+		return json.Unmarshal([]byte(first), v)
+	}
+	if t.in == nil {
+		t.in = json.NewDecoder(t.s.Reader(chMessages))
+	}
 	err := t.in.Decode(v)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -73,23 +72,8 @@ func New(ctx context.Context, rw io.ReadWriteCloser, o Options) (*Conn, error) {
 	if o.Client {
 		c.next = 1
 	}
-	stop := context.AfterFunc(ctx, func() { _ = rw.Close() })
-	r := bufio.NewReaderSize(rw, MaxPayload)
-	wrote := make(chan error, 1)
-	go func() { wrote <- writeHello(rw, o.Hello) }() // both sides write first: neither may wait for the other to read
-	peer, err := readHello(r)
+	r, peer, err := greet(ctx, rw, o.Hello)
 	if err != nil {
-		_ = rw.Close()
-	}
-	werr := <-wrote
-	if !stop() && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil { // else writing failed because of it, or it tells more
-		err = werr
-	}
-	if err != nil {
-		_ = rw.Close()
 		return nil, err
 	}
 	c.peer = peer
@@ -99,7 +83,9 @@ func New(ctx context.Context, rw io.ReadWriteCloser, o Options) (*Conn, error) {
 	}
 	c.heard.Store(time.Now().UnixNano())
 	c.running.Go(c.receive)
-	c.running.Go(c.attend)
+	if !peer.Line {
+		c.running.Go(c.attend)
+	}
 	return c, nil
 }
 
@@ -270,6 +256,11 @@ func (c *Conn) accept(f frame) error {
 	}
 	c.streams[f.stream] = s
 	c.mu.Unlock()
+	if c.peer.Line { // nothing else comes before this is answered
+		c.o.Accept(s)
+		s.over()
+		return nil
+	}
 	c.running.Go(func() { c.o.Accept(s) })
 	return nil
 }

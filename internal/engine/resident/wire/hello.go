@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,31 @@ const maxBanner = 64 << 10
 type Hello struct {
 	Version int             `json:"version"`
 	Build   string          `json:"build,omitempty"` // hash or version of the program, for messages
+	Line    bool            `json:"line,omitempty"`  // the client's: it asks one thing at a time, see Line
 	Body    json.RawMessage `json:"body,omitempty"`  // for what is above this package
+}
+
+// greet says hello and waits for the other side's. It closes rw when that fails.
+func greet(ctx context.Context, rw io.ReadWriteCloser, h Hello) (*bufio.Reader, Hello, error) {
+	stop := context.AfterFunc(ctx, func() { _ = rw.Close() })
+	r := bufio.NewReaderSize(rw, MaxPayload)
+	wrote := make(chan error, 1)
+	go func() { wrote <- writeHello(rw, h) }() // both sides write first: neither may wait for the other to read
+	peer, err := readHello(r)
+	if err != nil {
+		_ = rw.Close()
+	}
+	werr := <-wrote
+	if !stop() && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil { // else writing failed because of it, or it tells more
+		err = werr
+	}
+	if err != nil {
+		_ = rw.Close()
+	}
+	return r, peer, err
 }
 
 // ErrVersion is the kind of an error for sides that speak different versions.
