@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-
-	"github.com/hermes-runtime/hermes/toolset/file/memory"
 )
 
 // maxDocument bounds a document, unpacked.
@@ -27,8 +25,7 @@ func (s *source) document(res *readResult, q pageQuery, read func([]byte) (strin
 	if err != nil {
 		return false, nil
 	}
-	stamp := memory.StampOf(s.info)
-	stamp.Hash = memory.Hash(raw)
+	stamp := stampOf(s.info, raw)
 	p, total := s.page(content, q)
 	s.fill(res, p, q, total.lines)
 	s.remember(p, total, stamp)

@@ -83,13 +83,11 @@ func (d *done) later(what string, do func() error) { d.undo = append(d.undo, und
 func (d *done) add(s *step) error {
 	w := d.work
 	made := w.missingDirs(s.from.path)
-	var out stored
-	info, err := w.fs.Replace(w.ctx, s.from.path, bytes.NewReader(s.fresh), environment.ReplaceOptions{Parents: true, Exclusive: true, Result: &out.outcome})
+	info, err := w.fs.Replace(w.ctx, s.from.path, bytes.NewReader(s.fresh), environment.ReplaceOptions{Parents: true, Exclusive: true})
 	if err != nil {
 		return err
 	}
-	out.info = info
-	w.wrote(s.from, &editing{fresh: s.fresh}, out)
+	w.wrote(s.from, stampOf(info, s.fresh))
 	d.later(s.op.String(), func() error { return w.unmake(s.from.path, made) })
 	return nil
 }
@@ -111,11 +109,11 @@ func (d *done) update(s *step, at target) error {
 	if err != nil {
 		return err
 	}
-	w.wrote(at, s.edit, out)
+	w.wrote(at, out.stamp)
 	d.later(s.op.String(), func() error {
 		info, err := w.fs.Replace(w.ctx, at.path, bytes.NewReader(old.raw), environment.ReplaceOptions{Unchanged: &out.info})
 		if err == nil {
-			w.wrote(at, &editing{fresh: old.raw}, stored{info: info})
+			w.wrote(at, stampOf(info, old.raw))
 		}
 		return err
 	})

@@ -74,19 +74,18 @@ func (w *work) replaceOnce(t target, req match.Request) (*patchResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.wrote(t, e, s)
+	w.wrote(t, s.stamp)
 	res.InPlace = s.outcome.InPlace
 	res.FilesModified = []string{string(t.path)}
 	res.Diff = diff.Cut(diff.Named(t.name, t.name, diff.Edits(e.doc, e.edits)), maxDiff)
 	res.Lint = w.lint([]written{{path: t.path, name: t.name, old: e.old.raw, new: e.fresh}})
+	e.old.doneAfter(res.Lint)
 	return res, nil
 }
 
 // wrote remembers what an edit left.
-func (w *work) wrote(t target, e *editing, s stored) {
-	stamp := memory.StampOf(s.info)
-	stamp.Hash = memory.Hash(e.fresh)
-	w.book.Wrote(t.path, stamp, memory.Seen{Name: t.name, Dir: w.dir})
+func (w *work) wrote(t target, s memory.Stamp) {
+	w.book.Wrote(t.path, s, memory.Seen{Name: t.name, Dir: w.dir})
 }
 
 // editing is a file on its way through an edit.

@@ -27,9 +27,10 @@ type before struct {
 // rooms keeps memory that files were read into: for a large file fresh memory costs more than reading it.
 var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
-// done gives the memory of what the file held back. Nobody may look at it any more.
-func (b before) done() {
-	if cap(b.raw) > 0 {
+// doneAfter gives the memory of what the file held back, once it was checked. Nobody may look at it any more: a checker that was given up
+// might.
+func (b before) doneAfter(l *lintResult) {
+	if cap(b.raw) > 0 && (l == nil || l.Status == lintSkipped) {
 		rooms.Put(&b.raw)
 	}
 }
@@ -63,22 +64,29 @@ func (w *work) look(t target, limit int64) (before, error) {
 	return before{exists: true, info: info, raw: b.Bytes(), known: true}, nil
 }
 
+// stampOf is the state of a file that holds this.
+func stampOf(info environment.FileInfo, content []byte) memory.Stamp {
+	s := memory.StampOf(info)
+	s.Hash = memory.Hash(content)
+	return s
+}
+
 // stamp is the state of the file, with its hash where the content is known.
 func (b before) stamp() memory.Stamp {
-	s := memory.StampOf(b.info)
-	if b.known {
-		s.Hash = memory.Hash(b.raw)
+	if !b.known {
+		return memory.StampOf(b.info)
 	}
-	return s
+	return stampOf(b.info, b.raw)
 }
 
 // stored says how a write went.
 type stored struct {
 	info    environment.FileInfo
+	stamp   memory.Stamp
 	outcome environment.ReplaceOutcome
 }
 
-// replace puts content in place of a file that must still be as it was.
+// replace puts content in place of a file that must still be as it was, and hold what it did if that is known.
 func (w *work) replace(t target, old before, content []byte) (stored, error) {
 	var out stored
 	o := environment.ReplaceOptions{Parents: true, Result: &out.outcome}
@@ -89,8 +97,11 @@ func (w *work) replace(t target, old before, content []byte) (stored, error) {
 			src = &verified{Reader: src, check: func() error { return w.still(t, old) }}
 		}
 	}
+	hash := make(chan uint64, 1)
+	go func() { hash <- memory.Hash(content) }() // while the disk is waited for
 	info, err := w.fs.Replace(w.ctx, t.path, src, o)
-	out.info = info
+	out.info, out.stamp = info, memory.StampOf(info)
+	out.stamp.Hash = <-hash
 	return out, err
 }
 

@@ -175,8 +175,7 @@ func (s *source) wide(res *readResult, q pageQuery) (*readResult, error) {
 		return nil, err
 	}
 	d := text.Parse(raw)
-	stamp := memory.StampOf(s.info)
-	stamp.Hash = memory.Hash(raw)
+	stamp := stampOf(s.info, raw)
 	p, total := s.page(d.Decoded(), q)
 	s.fill(res, p, q, total.lines)
 	s.remember(p, total, stamp)

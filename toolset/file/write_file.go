@@ -166,20 +166,16 @@ func (w *work) write(t target, content string) (*writeResult, error) {
 		res.Hint = "the file holds this already: nothing was written"
 		return res, nil
 	}
-	s, err := w.replace(t, old, raw)
+	s, err := w.replace(t, before{exists: old.exists, info: old.info}, raw) // nothing of what it holds is kept
 	if err != nil {
 		return nil, err
 	}
-	stamp := memory.StampOf(s.info)
-	stamp.Hash = memory.Hash(raw)
-	w.book.Wrote(t.path, stamp, seen)
+	w.book.Wrote(t.path, s.stamp, seen)
 	w.book.Succeeded(t.path)
 	res.BytesWritten, res.FilesModified = len(raw), []string{string(t.path)}
 	res.Created, res.DirsCreated, res.InPlace = s.outcome.Created, s.outcome.DirsCreated, s.outcome.InPlace
 	res.Lint = w.lint([]written{{path: t.path, name: t.name, old: old.raw, new: raw, created: !old.exists}})
-	if res.Lint == nil || res.Lint.Status == lintSkipped { // a checker that was given up may still look at it
-		old.done()
-	}
+	old.doneAfter(res.Lint)
 	return res, nil
 }
 

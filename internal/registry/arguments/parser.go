@@ -228,15 +228,15 @@ func (p *parser) str() (string, error) {
 	}
 	s := p.text[from : from+n]
 	if strings.IndexByte(s, '\\') >= 0 || hasControl(s) || !utf8.ValidString(s) {
-		return p.escaped(from)
+		return p.escaped(from, from+n)
 	}
 	p.pos = from + n + 1
 	return s, nil
 }
 
-// escaped reads a string that has to be rewritten.
-func (p *parser) escaped(from int) (string, error) {
-	end := closing(p.text, from)
+// escaped reads a string that has to be rewritten. The first quote in it is at quote.
+func (p *parser) escaped(from, quote int) (string, error) {
+	end := closing(p.text, from, quote)
 	if end < 0 {
 		return "", truncated(p.text)
 	}
@@ -291,9 +291,9 @@ func (p *parser) mended(b *strings.Builder, from, end int) (string, error) {
 	return b.String(), nil
 }
 
-// closing is the place of the quote that ends the string whose first byte is at from; −1 = there is none.
-func closing(text string, from int) int {
-	for i := from; ; i++ {
+// closing is the place of the quote that ends the string whose first byte is at from, the first quote in it being at i; −1 = there is none.
+func closing(text string, from, i int) int {
+	for ; ; i++ {
 		n := strings.IndexByte(text[i:], '"')
 		if n < 0 {
 			return -1

@@ -20,7 +20,33 @@ type hunk struct {
 
 // Edits is the diff of edits of a text, without the heads that name files.
 func Edits(d *text.Doc, edits []text.Edit) string {
-	return render(d.Text, d.Starts(), hunks(d, edits))
+	if len(edits) == 0 {
+		return ""
+	}
+	from, to := around(d.Text, edits) // the rest of a long text is nothing to a diff but a number of lines
+	part := &text.Doc{Text: d.Text[from:to]}
+	moved := make([]text.Edit, len(edits))
+	for i, e := range edits {
+		moved[i] = text.Edit{Start: e.Start - from, End: e.End - from, New: e.New}
+	}
+	return render(part.Text, part.Starts(), hunks(part, moved), strings.Count(d.Text[:from], "\n"))
+}
+
+// around gives the part of a text that holds the lines of edits and their context.
+func around(s string, edits []text.Edit) (from, to int) {
+	from, to = edits[0].Start, edits[len(edits)-1].End
+	for range context + 2 {
+		from = max(0, strings.LastIndexByte(s[:from], '\n'))
+		if n := strings.IndexByte(s[to:], '\n'); n >= 0 {
+			to += n + 1
+		} else {
+			to = len(s)
+		}
+	}
+	if from > 0 {
+		from++ // behind the break
+	}
+	return from, to
 }
 
 // Named puts the names of the two files in front of a diff; "" is /dev/null.
@@ -120,8 +146,8 @@ func split(s string) []string {
 	return l
 }
 
-// render writes hunks with their context; those that are near each other share it.
-func render(s string, starts []int, list []hunk) string {
+// render writes hunks with their context; those that are near each other share it. Before s stand that many lines.
+func render(s string, starts []int, list []hunk, before int) string {
 	line := func(i int) string {
 		end := len(s)
 		if i+1 < len(starts) {
@@ -141,7 +167,7 @@ func render(s string, starts []int, list []hunk) string {
 		for _, h := range list[i:j] {
 			grown += len(h.fresh) - (h.to - h.from)
 		}
-		head(&b, from, to-from, shift, grown)
+		head(&b, before+from, to-from, shift, grown)
 		at := from
 		for _, h := range list[i:j] {
 			for ; at < h.from; at++ {
