@@ -202,6 +202,26 @@ func TestSession_StateIsItsOwn(t *testing.T) {
 	}
 }
 
+// What one command leaves in the session is what a later one is judged by: where programs are looked for, variables.
+func TestSession_WhatItCarriesIsJudged(t *testing.T) {
+	rt, _ := open(t, hermes.Options{})
+	run := func(command string) tool.Result {
+		r, _ := call(t, rt, "terminal", map[string]any{"command": command})
+		return r
+	}
+	for _, before := range []string{`mkdir tools; printf '#!/bin/sh\nsystemctl stop ssh\n' > tools/ls; chmod +x tools/ls`, "export PATH=$PWD/tools:$PATH PLACE=/etc"} {
+		if r := run(before); r.Status != tool.StatusOK {
+			t.Fatalf("%s: %s", before, r.JSON)
+		}
+	}
+	for command, want := range map[string]string{"ls": "service.stop", `rm -rf "$PLACE"`: "delete.root", "pwd; echo $PLACE": ""} {
+		r := run(command)
+		if want == "" && r.Status != tool.StatusOK || want != "" && (r.Status != tool.StatusDenied || !strings.Contains(r.JSON, want)) {
+			t.Errorf("%s: %s, want %q", command, r.JSON, want)
+		}
+	}
+}
+
 // DEF-1, DEF-5: definitions are what was asked for, and the same bytes each time.
 // MGR-1, MGR-2: a session starts where it is told to, at once, and unknown keys and backends are named.
 func TestSession_OverridesItsEnvironment(t *testing.T) {
