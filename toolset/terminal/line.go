@@ -14,6 +14,7 @@ type line struct {
 	text []rune
 	at   int  // where the cursor stands
 	odd  bool // something was pressed that the text doesn't tell: history, completion
+	last rune // what was pressed last
 }
 
 // typist types into a line and collects the lines that are sent off.
@@ -24,18 +25,22 @@ type typist struct {
 	recalled bool // a line was sent off whose text only the screen tells
 	fresh    bool // and that was pressed in this very call
 	pressed  bool // something odd was pressed in this call
+	runs     bool // a key was pressed that runs what no line shows
 }
 
 // edits are what control characters do in the line editors of shells and interpreters, whose keys are those of emacs.
 var edits = map[rune]func(*typist){
-	'\r': (*typist).enter, '\n': (*typist).enter, 0x04: (*typist).enter, 0x0f: (*typist).enter,
+	'\r': (*typist).enter, '\n': (*typist).enter, 0x04: (*typist).end, 0x0f: (*typist).enterAndNext,
 	0x03: (*typist).clear, 0x1c: (*typist).clear,
 	0x01: func(t *typist) { t.at = 0 }, 0x05: func(t *typist) { t.at = len(t.text) },
 	0x02: func(t *typist) { t.at = max(0, t.at-1) }, 0x06: func(t *typist) { t.at = min(len(t.text), t.at+1) },
 	0x08: (*typist).back, 0x7f: (*typist).back,
-	0x15: func(t *typist) { t.text, t.at = t.text[t.at:], 0 }, 0x0b: func(t *typist) { t.text = t.text[:t.at] },
+	0x15: (*typist).killBack, 0x0b: func(t *typist) { t.text = t.text[:t.at] },
 	0x0c: func(*typist) {},
 }
+
+// prefix is ctrl-x, which begins the names of many things that a line editor does.
+const prefix = 0x18
 
 // named are the keys that are typed by name, where a control character does the same.
 var named = map[string]rune{
@@ -50,6 +55,31 @@ func (t *typist) enter() {
 	}
 	t.sent = append(t.sent, text)
 	t.clear()
+}
+
+// end is ctrl-d: the terminal gives what stands on the line to a program that edits none itself; a line editor takes the character
+// under the cursor away, and does nothing at the end of a line.
+func (t *typist) end() {
+	kept := t.line
+	t.enter()
+	if t.line = kept; t.at < len(t.text) {
+		t.text = slices.Delete(slices.Clone(t.text), t.at, t.at+1)
+		t.strange()
+	}
+}
+
+// enterAndNext is ctrl-o, behind which the line of the history that followed the one sent off stands.
+func (t *typist) enterAndNext() {
+	t.enter()
+	t.strange()
+}
+
+// killBack is ctrl-u. Some shells take the rest of the line away, too.
+func (t *typist) killBack() {
+	if t.at > 0 && t.at < len(t.text) {
+		t.strange()
+	}
+	t.text, t.at = t.text[t.at:], 0
 }
 
 func (t *typist) clear() { t.line = line{} }
@@ -71,6 +101,11 @@ func (t *typist) rune(r rune) {
 		}
 		t.insert(r)
 		return
+	}
+	last := t.last
+	t.last = r
+	if last == prefix && (r == 0x05 || r == 'e') { // ctrl-x ctrl-e: what an editor leaves; ctrl-x e: the keys of a macro
+		t.runs = true
 	}
 	if edit := edits[r]; edit != nil {
 		edit(t)

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,10 +19,6 @@ type typed struct {
 	said  string   // what it was told before and may count for what comes: definitions
 	texts []string // program text that would run, oldest first
 }
-
-var errBlind = errors.New("what stands on the line after those keys can't be known before they are pressed: press them first, look with poll, and press enter in a call of its own")
-
-var errLong = fmt.Errorf("a line of more than %d characters can't be judged: send shorter ones, or have the program read a file", maxLine)
 
 // foresee finds out what the call's data and keys would make a program run. What stands on its line already, and what it was told
 // before, is known from the job itself: another process may have written it.
@@ -44,17 +39,18 @@ func (v *visit) foresee(ctx context.Context) (typed, error) {
 	if v.args.Action == actSubmit || v.args.Action == actClose && (len(p.text) > 0 || p.odd) {
 		p.enter()
 	}
-	programs := readsPrograms(info.Command)
-	if p.fresh && programs {
-		if !p.terminal {
-			return t, errLong
+	if readsPrograms(info.Command) {
+		if err := p.unseen(info.Command); err != nil {
+			return t, err
 		}
-		return t, errBlind
 	}
 	if p.recalled && p.terminal {
 		row, err := v.row(ctx)
 		if err != nil {
 			return t, err
+		}
+		if takesHistory(row) && mayBeShell(info.Command) {
+			return t, errHistory
 		}
 		t.texts = append(t.texts, row)
 	}

@@ -320,6 +320,8 @@ func setOptions(r *reader, st *state, c *Command) {
 			st.errexit = true
 		case text == "allexport":
 			r.exportsAll = true
+		case text == "vi" && c.Words[i].Text == "-o":
+			r.keysUnknown("keys mean something else from here on", w.Span, c)
 		case strings.HasPrefix(text, "+") && strings.Contains(text, "e"):
 			st.errexit = false
 		}

@@ -18,7 +18,7 @@ func (r *reader) carriedUses() {
 	uses := variableUses()
 	for _, name := range slices.Sorted(maps.Keys(r.in.Vars)) {
 		switch uses[name] {
-		case useText, useArgv, useSource, useCode, useFlags:
+		case useText, useArgv, useSource, useKeys, useCode, useFlags:
 			st := &state{dirs: []string{r.in.Dir}, budget: &r.out.budget}
 			span := Span{0, len(r.script.text)}
 			c := &Command{Program: name, Span: span, Dirs: st.dirs}

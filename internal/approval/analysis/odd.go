@@ -87,15 +87,6 @@ func nixRun(r *reader, st *state, c *Command, at place) {
 	r.runWords(st, words, c, at)
 }
 
-// bound keys: bind -x '"KEYS": COMMAND'.
-func bindKeys(r *reader, st *state, c *Command, at place) {
-	for _, w := range c.Args(Grammar{Short: "mqufrx"}).Values["x"] {
-		if _, cmd, ok := strings.Cut(w.Text, `":`); ok {
-			r.commandValue(st.clone(), Word{Text: strings.Trim(strings.TrimSpace(cmd), `"`), Span: w.Span}, c, false, at)
-		}
-	}
-}
-
 // windowManager runs what i3-msg and swaymsg are told to execute.
 func windowManager(r *reader, st *state, c *Command, at place) {
 	args := c.Args(Grammar{Short: "st"})

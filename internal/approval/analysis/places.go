@@ -57,7 +57,7 @@ var homeKinds = sync.OnceValue(func() map[string]Kind {
 			".fetchmailrc .smbcredentials .Xauthority .config/filezilla .mozilla .thunderbird .config/google-chrome .config/chromium " +
 			".config/BraveSoftware .config/microsoft-edge .config/Signal .config/Bitwarden Library/Cookies Library/Safari .wrangler/config " +
 			"Library/Application%20Support/Google/Chrome Library/Application%20Support/Firefox .config/Slack .circleci/cli.yml",
-		KindStartup: ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc " +
+		KindStartup: ".inputrc .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc " +
 			".mkshrc .cshrc .tcshrc .login .logout .config/fish .config/autostart .config/autostart-scripts .config/systemd/user " +
 			".local/share/systemd/user .config/plasma-workspace .config/environment.d .pam_environment .ssh/rc .ssh/environment .xinitrc " +
 			".xserverrc .xprofile .xsession .xsessionrc Library/LaunchAgents .gitconfig .config/git/config .config/git/hooks .forward " +

@@ -31,6 +31,10 @@ func specialCarrier(program string) func(*reader, *state, *Command, place) {
 		return nixRun
 	case "bind":
 		return bindKeys
+	case "bindkey":
+		return bindZshKeys
+	case "fc":
+		return runHistory
 	case "i3-msg", "swaymsg":
 		return windowManager
 	case "xdotool", "ydotool":
@@ -55,7 +59,7 @@ func concurrently(r *reader, st *state, c *Command, at place) {
 }
 
 // specials are their names.
-const specials = "tmux tmate byobu screen zellij at batch salt salt-call salt-ssh concurrently rvm mix cmake nix bind m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry scrapy arangosh puppet chef-apply chef-shell rex"
+const specials = "tmux tmate byobu screen zellij at batch salt salt-call salt-ssh concurrently rvm mix cmake nix bind bindkey fc m4 gm4 i3-msg swaymsg xdotool ydotool wtype kitten wp drush rake pry scrapy arangosh puppet chef-apply chef-shell rex"
 
 // elsewhere is the state of a shell that runs already: the same machine, an unknown directory.
 func elsewhere(st *state) *state {

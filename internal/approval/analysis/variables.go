@@ -15,6 +15,7 @@ const (
 	useCode                           // a library or module that is loaded
 	useExpand                         // a shell expands it, as it does a here-document
 	useFlags                          // options of an interpreter, some of which load code
+	useKeys                           // a file that says what keys do
 	useOptions                        // options of the program, in front of those that it is given
 )
 
@@ -29,6 +30,7 @@ var variableUses = sync.OnceValue(func() map[string]variableUse {
 		useArgv:    "GIT_SSH GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_EXTERNAL_DIFF PKG_CONFIG DIFFPROG",
 		useExpand:  "PS0 PS1 PS2 PS4 PROMPT RPROMPT",
 		useSource:  "BASH_ENV ENV",
+		useKeys:    "INPUTRC",
 		useCode:    "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONSTARTUP PYTHONPATH PERL5LIB RUBYLIB NODE_PATH",
 		useOptions: "TAR_OPTIONS MAKEFLAGS GNUMAKEFLAGS",
 		useFlags:   "NODE_OPTIONS PERL5OPT RUBYOPT JAVA_TOOL_OPTIONS _JAVA_OPTIONS BUN_OPTIONS",
@@ -81,6 +83,8 @@ func (r *reader) variableSet(st *state, name string, value Word, c *Command, at 
 		}
 	case useSource:
 		r.sourced(sub, value, &carrier, at)
+	case useKeys:
+		r.keyFile(sub, value, &carrier, at)
 	case useCode:
 		for path := range strings.FieldsFuncSeq(value.Text, func(c rune) bool { return c == ':' || c == ' ' }) {
 			r.loads(sub, path, value, &carrier, !strings.HasSuffix(name, "PATH") && !strings.HasSuffix(name, "LIB"))
