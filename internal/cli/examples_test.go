@@ -40,6 +40,11 @@ func TestHelp_ShowsExamplesThatWorkAsTyped(t *testing.T) {
 			if strings.HasPrefix(verb, "hermes process") { // they are about one that is there
 				job = background(t, dir, env)
 			}
+			if strings.HasPrefix(verb, "hermes sessions") {
+				if err := keepTalks(filepath.Join(home, "sessions.db")); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for _, line := range lines {
 				c := exec.Command("bash", "-c", "set -o pipefail\n"+strings.ReplaceAll(line, someJob, job))
 				c.Dir, c.Env = dir, env

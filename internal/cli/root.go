@@ -168,7 +168,7 @@ func (a *app) root(words ...string) *cobra.Command {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.enter() }
 	one := offer(root, words, []verb{
 		{"exec", a.exec}, {"tools", func() *cobra.Command { return a.tools(words) }}, {"toolsets", a.toolsets}, {"config", a.configure},
-		{"approvals", a.approvals}, {"process", a.process},
+		{"approvals", a.approvals}, {"process", a.process}, {"sessions", a.sessions},
 		{"doctor", a.doctor}, {"version", a.version}, {"bench", a.bench}, {"resident", a.resident},
 	})
 	if root.CompletionOptions.DisableDefaultCmd = one; !one {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,10 +13,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hermes-runtime/hermes/internal/script/scripttest"
+	"github.com/hermes-runtime/hermes/internal/store"
+	"github.com/hermes-runtime/hermes/provider"
 )
 
 // TestScripts runs testdata/script: what the command line does, verb by verb, to be read as documentation. Each script has a
@@ -46,7 +50,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": oneJSON, "lines": jsonLines, "field": field, "complaint": complaint, "mode": mode,
+			"exits": exits, "json": oneJSON, "lines": jsonLines, "field": field, "complaint": complaint, "mode": mode, "talked": talked,
 		},
 	})
 }
@@ -177,4 +181,50 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
 		ts.Fatalf("%s has mode %s", args[1], got)
 	}
+}
+
+// talked FILE: three conversations were kept in the store at FILE.
+func talked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: talked FILE")
+	}
+	ts.Check(keepTalks(ts.MkAbs(args[0])))
+}
+
+func keepTalks(file string) (err error) {
+	ctx := context.Background()
+	d, err := store.Open(ctx, store.Options{File: file})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	type said = provider.Message
+	for i, talk := range []struct {
+		store.Session
+		messages []said
+	}{
+		{store.Session{ID: "20260101_sum", Source: "telegram"}, []said{{Role: provider.User, Text: "what is 1+1?"}, {Role: provider.Assistant, Text: "2"}}},
+		{store.Session{ID: "20260102_parser", Source: "cli", Title: "The parser", Model: "p/m"}, []said{
+			{Role: provider.User, Text: "mend the parser"},
+			{Role: provider.Assistant, Calls: []provider.Call{{ID: "c1", Name: "terminal", Arguments: `{"command":"go test ./parser"}`}}},
+			{Role: provider.Tool, CallID: "c1", Name: "terminal", Text: "\x1b[31mred\x1b[0m\n" + strings.Repeat("a line of output\n", 60)},
+			{Role: provider.Assistant, Text: "It is mended."},
+		}},
+		{store.Session{ID: "20260103_child", Source: "subagent", Parent: "20260102_parser"}, []said{{Role: provider.User, Text: "the password is open-sesame-1234"}}},
+	} {
+		talk.Started = time.Date(2026, 1, 1+i, 12, 0, 0, 0, time.UTC)
+		if err := d.Begin(ctx, talk.Session); err != nil {
+			return err
+		}
+		for _, m := range talk.messages {
+			kept := store.Message{Message: m, Time: talk.Started}
+			if m.Role == provider.Tool {
+				kept.Status = "ok"
+			}
+			if _, err := d.Append(ctx, talk.ID, kept); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -170,8 +170,10 @@ func parse(data []byte) (*tape, error) {
 			continue
 		}
 		var l Line
-		if err := strictly(text, &l); err != nil {
+		if other, err := l.read(text); err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
+		} else if other {
+			continue
 		}
 		if err := l.check(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
@@ -183,6 +185,21 @@ func parse(data []byte) (*tape, error) {
 		return nil, errors.New("it holds no reply")
 	}
 	return t, nil
+}
+
+// read decodes a line. One with a role is of a conversation that was exported: it says more than a tape does, and only what the assistant
+// said is a reply.
+func (l *Line) read(text []byte) (other bool, err error) {
+	var of struct {
+		Role provider.Role `json:"role"`
+	}
+	if json.Unmarshal(text, &of) != nil || of.Role == "" {
+		return false, strictly(text, l)
+	}
+	if of.Role != provider.Assistant {
+		return true, nil
+	}
+	return false, json.Unmarshal(text, l)
 }
 
 func (t *tape) add(l Line) {
