@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"regexp"
+	"slices"
+)
+
 // dropVerbs end the noun paths of most providers' tools.
 const dropVerbs = "delete|destroy|purge|terminate|delete-*|bulk-delete|batch-delete|remove-all"
 
@@ -32,7 +37,21 @@ func cloudRows() []Row {
 			"npm run delete", "cargo yank --version 1.0.0 --undo", "s3cmd ls", "mc ls a/b", "curl -X DELETE http://localhost:3000/x",
 			"gh repo clone o/delete", "npm unpublish x --dry-run", "bq query 'select 1'",
 			"aws help delete-bucket", "az group show -n delete", "gh pr close 3", "kubectl get x"},
-	}, "deletes what lives at a provider", append(providers(), platforms()...), nil, projectRunners...)}
+	}, "deletes what lives at a provider", append(providers(), platforms()...), providerRequest, slices.Concat(projectRunners, requestPrograms)...)}
+}
+
+// providerAPI are the addresses at which providers, code hosts and clusters are told what their tools tell them.
+var providerAPI = regexp.MustCompile(`^(https?://)?([^/@]*@)?(api\.(github|cloudflare|digitalocean|heroku|linode|vultr|vercel|netlify|fastly|stripe|datadoghq|pagerduty|sendgrid|scaleway|` +
+	`fly|render|supabase|npmjs|mailgun|twilio|auth0|bitbucket)\.(com|io|org|net)|api\.(hetzner|linode)\.cloud|api\.machines\.dev|management\.azure\.com|[\w.-]*\.(amazonaws|googleapis)\.com)(:\d+)?/|` +
+	`/api/v4/(projects|groups|users)/|/api/v1/namespaces/|/apis/[\w.]+/v\w+/|/v2/[\w/.-]+/manifests/`)
+
+// providerRequest finds such a request that deletes.
+func providerRequest(a *Act) []Hit {
+	if !slices.Contains(requestPrograms, a.Program) {
+		return nil
+	}
+	deletes, texts := requestOf(a)
+	return when(deletes && slices.ContainsFunc(texts, providerAPI.MatchString), a, "deletes what lives at a provider by a request")
 }
 
 // providers are the tools of clouds and their object stores.
@@ -40,6 +59,9 @@ func providers() []tool {
 	return []tool{
 		{names: "aws", long: "profile region output endpoint-url query color ca-bundle cli-read-timeout cli-connect-timeout", safe: "--dry-run --dryrun --generate-cli-skeleton", acts: `
 * delete-*|*-delete-*|terminate-*|deregister-*|purge-*|remove-*|destroy-*|empty-*
+cloudtrail|config|guardduty stop-logging|stop-configuration-recorder|disable-*
+organizations leave-organization
+s3api put-bucket-lifecycle|put-bucket-lifecycle-configuration
 * schedule-key-deletion|disable-key|release-address|release-hosts|close-account|close-*-account|cancel-spot-fleet-requests|delete-objects|reset-*-data
 s3 rb
 s3 rm +--recursive
@@ -60,7 +82,7 @@ storage buckets delete
 services disable +--force
 compute instance-groups managed resize +--size=0
 container clusters resize +--num-nodes=0`},
-		{names: "gsutil", short: "ohiu", acts: "rm +-r +-R +-a +@glob\nrb\nrsync +-d !-n"},
+		{names: "gsutil", short: "ohiu", acts: "rm +-r +-R +-a +@glob\nlifecycle set\nrb\nrsync +-d !-n"},
 		{names: "bq", long: "project_id location dataset_id format apilog", acts: "rm|remove"},
 		{names: "cbt",
 			acts: "deletetable|deleteinstance|deletecluster|deleteallrows|dropallrows|deletefamily|deleterow|deletecolumn|deletesnapshot|deleteappprofile"},

@@ -40,13 +40,15 @@ kv:namespace|kv:key|kv:bulk delete`},
 		{names: "eas", acts: "build:delete|branch:delete|channel:delete|update:delete|env:delete|project:delete|metadata:delete"},
 		{names: "sentry-cli", acts: "releases delete\nreleases files * delete"},
 		{names: "shopify", acts: "theme delete"},
-		{names: "stripe", acts: "* delete\ndelete"}, {names: "doppler", short: "pct", acts: "projects|secrets|configs|environments delete"}, {names: "drone", acts: "repo|secret|orgsecret|build rm|purge|disable"},
+		{names: "deck", acts: "reset\ngateway reset"}, {names: "ldcli", long: "access-token project environment flag", acts: "* delete"}, {names: "stripe", acts: "* delete\ndelete"}, {names: "doppler", short: "pct", acts: "projects|secrets|configs|environments delete"}, {names: "drone", acts: "repo|secret|orgsecret|build rm|purge|disable"},
 		{names: "jira", acts: "issue|epic|sprint delete"}, {names: "cscli", acts: "* delete|flush|prune"}, {names: "sendgrid", acts: "* delete"}, {names: "newrelic", acts: "** delete"},
 		{names: "buildkite-agent", acts: "stop"}, {names: "circleci", acts: "context delete|remove-secret"}, {names: "okta", acts: "* delete"}, {names: "cf", acts: "delete|delete-*|purge-*|d|ds|unbind-*"},
 		{names: "auth0", acts: "* delete"}, {names: "twilio", acts: "*:remove|*:delete"}, {names: "algolia", acts: "* delete|clear"},
 		{names: "gh", short: "R", long: "repo hostname", acts: `
 repo|release|secret|variable|issue|run|label|gist|project|ssh-key|gpg-key|codespace|cs|cache|environment delete|remove
 release delete-asset
+repo archive
+repo edit +--visibility=public
 repo deploy-key|autolink delete
 project item-delete|field-delete
 discussion delete

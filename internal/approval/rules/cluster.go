@@ -57,7 +57,7 @@ func clusterRows() []Row {
 		{names: "kubeadm talosctl k0s", short: "ne", long: "nodes endpoints kubeconfig", acts: "reset !--dry-run"},
 		{names: "rke", acts: "remove"},
 		{names: "rancher", acts: "** delete|rm"},
-		{names: "clusterctl kapp skaffold", short: "an", long: "namespace app kubeconfig filename profile", acts: "delete !--dry-run"},
+		{names: "tilt", short: "f", acts: "down"}, {names: "clusterctl kapp skaffold", short: "an", long: "namespace app kubeconfig filename profile", acts: "delete !--dry-run"},
 		{names: "tilt", acts: "down +--delete-namespaces"},
 		{names: "werf", acts: "dismiss|cleanup|purge !--dry-run"},
 		{names: "devspace garden okteto", acts: "purge|destroy|delete|cleanup"},

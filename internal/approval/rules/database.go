@@ -102,7 +102,7 @@ func databaseTools() []tool {
 		{names: "sqitch", acts: "revert|rework"}, {names: "dolt", acts: "reset +--hard\nbranch +-D +-d\ntable rm\nclean|gc"}, {names: "sqlite-utils", acts: "drop-table|drop-view"},
 		{names: "tiup", acts: "cluster|dm destroy|clean|prune\nclean|uninstall\ncluster scale-in"}, {names: "airflow", acts: "db reset|clean\ndags|pools|connections|variables|users delete\ntasks clear"},
 		{names: "dagster", acts: "run|asset wipe|delete"}, {names: "prefect", acts: "** delete"}, {names: "mlflow", acts: "gc\nexperiments|runs delete"}, {names: "feast", acts: "teardown"},
-		{names: "dvc", acts: "destroy|remove\ngc +-f +--force"}, {names: "wandb", acts: "artifact cache cleanup\n* delete"}, {names: "dbt", acts: "+--full-refresh"},
+		{names: "dvc", acts: "destroy|remove\ngc +-f +--force"}, {names: "wandb", acts: "artifact cache cleanup\n* delete"}, {names: "dbt", acts: "+--full-refresh\nrun-operation +@*drop* +@*truncate* +@*clean*"},
 		{names: "rq", acts: "empty"}, {names: "magento", acts: "setup:uninstall|setup:rollback"}, {names: "cockroach", acts: "node decommission\ndebug reset-quorum"},
 		{names: "memcached-tool", acts: "* flush_all|flush"}, {names: "kopia", acts: "snapshot delete\nrepository throttle\npolicy delete|remove"}, {names: "snapper", short: "c", acts: "delete|rm|undochange|rollback"},
 		{names: "timeshift", acts: "+--delete +--delete-all +--restore"}, {names: "pdnsutil", acts: "delete-*|clear-zone|remove-*"}, {names: "rndc", acts: "delzone"},
@@ -139,7 +139,7 @@ func databaseTools() []tool {
 		{names: "supabase", long: "workdir profile", acts: "db reset"},
 		{names: "symfony", acts: consoleActs},
 		{names: "etcdctl", long: "endpoints cacert cert key user", acts: "del|rm|rmdir\nmember remove\nuser|role delete"},
-		{names: "zkCli.sh zkcli zookeepercli", short: "s", long: "server servers", acts: "** deleteall|rmr|delete|rm"},
+		{names: "zkCli.sh zkcli zookeepercli zookeeper-shell zookeeper-shell.sh", short: "s", long: "server servers", acts: "** deleteall|rmr|delete|rm"},
 		{names: "nodetool", short: "hpu", long: "host port", acts: "decommission|removenode|assassinate|clearsnapshot"},
 		{names: "couchbase-cli", acts: "bucket-delete|bucket-flush|server-eject"},
 		{names: "kafka-topics kafka-topics.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh",
@@ -306,34 +306,41 @@ func mongoDrops(a *Act) bool {
 }
 
 // storePort are the ports of stores that are spoken to by requests: search engines, document, vector and time-series stores.
-var storePort = regexp.MustCompile(`:(9200|9201|9300|5984|6333|7700|8086|8108|2379|8500|15672|8529)(/|$|\?)`)
+var storePort = regexp.MustCompile(`:(9200|9201|9300|5984|6333|7700|8086|8108|2379|8500|15672|8529|8001|6443)(/|$|\?)`)
 
 // storeRequest finds a request that deletes an index or a database of a store.
 func storeRequest(a *Act) bool {
-	deletes, store, wholly := false, false, false
+	deletes, texts := requestOf(a)
+	return slices.ContainsFunc(texts, func(t string) bool {
+		return storeWholly.MatchString(t) || storePort.MatchString(t) && !strings.HasPrefix(t, "{") && (deletes || strings.Contains(t, "/_delete_by_query")) ||
+			deletes && storeEvery.MatchString(t)
+	})
+}
+
+// requestOf tells whether a client of the web is told to use the method that deletes, and gives its words.
+func requestOf(a *Act) (deletes bool, texts []string) {
 	for i, w := range a.Words[1:] {
+		next := ""
+		if i+2 < len(a.Words) {
+			next = a.Words[i+2].Text
+		}
 		for _, v := range w.Values() {
 			text := analysis.Plain(v)
-			next := ""
-			if i+2 < len(a.Words) {
-				next = a.Words[i+2].Text
-			}
+			texts = append(texts, text)
 			switch {
-			case text == "-XDELETE", text == "delete" && i == 0 && strings.HasPrefix(a.Program, "xh"), text == "--request=DELETE", text == "--method=DELETE", text == "DELETE" && (a.Program != "curl" &&
-				a.Program != "wget"),
+			case text == "-XDELETE", text == "delete" && i == 0 && strings.HasPrefix(a.Program, "xh"), text == "--request=DELETE", text == "--method=DELETE",
+				text == "DELETE" && a.Program != "curl" && a.Program != "wget",
 				(text == "-X" || text == "--request" || text == "--method") && strings.EqualFold(next, "delete"),
-				len(text) > 2 && text[0] == '-' && text[1] != '-' && (strings.HasSuffix(text, "XDELETE") || strings.HasSuffix(text, "X") &&
-					next == "DELETE"):
+				len(text) > 2 && text[0] == '-' && text[1] != '-' && (strings.HasSuffix(text, "XDELETE") || strings.HasSuffix(text, "X") && next == "DELETE"):
 				deletes = true
-			case storePort.MatchString(text) && !strings.HasPrefix(text, "{"):
-				store = true
-				deletes = deletes || strings.Contains(text, "/_delete_by_query")
 			}
-			wholly = wholly || storeWholly.MatchString(text)
 		}
 	}
-	return deletes && store || wholly
+	return deletes, texts
 }
+
+// storeEvery are paths that name all indices of a search engine.
+var storeEvery = regexp.MustCompile(`(/_all|[-/]\*)(\?.*)?$`)
 
 // storeWholly are requests that empty a store by what they say.
 var storeWholly = regexp.MustCompile(`(?i)<delete>\s*<query>\s*\*:\*|/admin/tsdb/delete_series|"drop_all"\s*:\s*true|"drop_op"\s*:|/_flush_all\b|/api/v1/admin/purge`)

@@ -307,7 +307,7 @@ curl -X GET h:9200/x/_search -d '{"query":{}}'
 curl -X PUT h:9200/x
 curl -X POST h:9200/_bulk --data-binary @x
 curl -X DELETE http://localhost:8080/api/users/1
-curl -X DELETE https://api.github.com/x
+curl -X DELETE https://api.example.org/x
 http GET h:9200/x
 echo stats | nc h 11211
 echo hello | nc h 6379

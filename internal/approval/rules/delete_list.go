@@ -134,12 +134,16 @@ var bulks = sync.OnceValue(func() map[string][]*compiled {
 		{names: "journalctl", opts: "--vacuum-size --vacuum-time --vacuum-files"},
 		{names: "trash-empty", always: true},
 		{names: "gio", verbs: "remove", opts: "--empty"},
+		{names: "conda mamba micromamba", short: "np", long: "name prefix", verbs: "env remove", spare: "--dry-run -d"},
+		{names: "conda mamba micromamba", short: "np", long: "name prefix", need: "--all", verbs: "remove|uninstall", spare: "--dry-run -d"},
+		{names: "duplicati-cli", verbs: "delete"},
+		{names: "bup", verbs: "prune-older|rm|gc", need: "--unsafe"},
 		{names: "bleachbit", flags: "c", opts: "--clean --shred"},
 	})
 })
 
 var bulkPrograms = []string{"fdupes", "jdupes", "rdfind", "tmpwatch", "tmpreaper", "stmpclean", "systemd-tmpfiles", "bleachbit", "journalctl",
-	"trash-empty", "gio"}
+	"trash-empty", "gio", "conda", "mamba", "micromamba", "duplicati-cli", "bup"}
 
 // fanners hand what a list names to the command that they run.
 var fanners = []string{"find", "gfind", "xargs", "parallel", "fd", "fdfind"}

@@ -32,8 +32,11 @@ var syncs = sync.OnceValue(func() map[string][]*compiled {
 	})
 })
 
+// transfers are programs that delete at the other end by commands of their own.
+var transfers = []string{"lftp", "sftp", "ftp", "ncftp"}
+
 func syncPrograms() []string {
-	names := []string{"lftp"}
+	names := slices.Clone(transfers)
 	for name := range syncs() {
 		names = append(names, name)
 	}
@@ -42,7 +45,7 @@ func syncPrograms() []string {
 }
 
 func deleteSync(a *Act) []Hit {
-	if a.Program == "lftp" {
+	if slices.Contains(transfers, a.Program) {
 		if !slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return mirrorDeletes(w.Text) }) && !mirrorDeletes(a.Stdin.Text) {
 			return nil
 		}
@@ -56,7 +59,7 @@ func deleteSync(a *Act) []Hit {
 	return []Hit{h}
 }
 
-// mirrorDeletes tells whether a script of lftp deletes at the destination.
+// mirrorDeletes tells whether a script of such a program deletes more than a file at the destination.
 func mirrorDeletes(text string) bool {
 	for cmd := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ';' || r == '\n' }) {
 		words := strings.Fields(cmd)
@@ -64,10 +67,10 @@ func mirrorDeletes(text string) bool {
 			continue
 		}
 		switch words[0] {
-		case "mrm", "glob":
+		case "mrm", "glob", "mdelete", "mdel":
 			return true
-		case "rm", "rmdir":
-			return slices.Contains(words, "-r") || slices.Contains(words, "-rf") || slices.Contains(words, "-f")
+		case "rm", "rmdir", "delete":
+			return slices.ContainsFunc(words[1:], func(w string) bool { return w == "*" || strings.HasSuffix(w, "/*") }) || slices.Contains(words, "-r") || slices.Contains(words, "-rf") || slices.Contains(words, "-f")
 		case "mirror":
 			return slices.ContainsFunc(words[1:], func(w string) bool {
 				return strings.HasPrefix(w, "--delete") || strings.HasPrefix(w, "--Remove-source") || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "e")
@@ -79,7 +82,7 @@ func mirrorDeletes(text string) bool {
 
 // syncsTo gives the destination of a sync that deletes there.
 func (a *Act) syncsTo() ([]analysis.Word, bool) {
-	if a.Program == "lftp" || !a.does(syncs()) {
+	if slices.Contains(transfers, a.Program) || !a.does(syncs()) {
 		return nil, false
 	}
 	switch a.Program {

@@ -59,6 +59,8 @@ var formats = []deed{
 		verbs: "eraseDisk|eraseVolume|partitionDisk|zeroDisk|randomDisk|secureErase|reformat|eraseOptical|mergePartitions|splitPartition|" +
 			"resizeVolume|apfs deleteContainer|apfs deleteVolume|apfs eraseVolume|ap deleteContainer|ap deleteVolume|apfs deleteSnapshot|appleRAID delete|ar delete|" +
 			"coreStorage delete|cs delete|cs deleteVolume|addPartition|apfs deleteVolumeGroup"},
+	{names: "asr", opts: "--erase -erase", spare: "--dumpimageinfo"},
+	{names: "hdiutil", verbs: "erasekeys"},
 	{names: "tmutil", verbs: "delete|deletelocalsnapshots|disable"},
 	{names: "hdparm",
 		opts: "--security-erase --security-erase-enhanced --trim-sector-ranges --trim-sector-ranges-stdin --make-bad-sector " +

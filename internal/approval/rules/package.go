@@ -22,7 +22,7 @@ func packageRows() []Row {
 	}, "removes packages of the system", []tool{
 		{names: "apt apt-get aptitude nala apt-fast", short: "octa", long: "option config-file target-release default-release host-architecture",
 			safe: "-s --simulate --just-print --dry-run --recon --no-act --print-uris",
-			acts: "remove|purge|autoremove|autopurge|auto-remove|full-remove\nhistory undo\ninstall +--purge +@?*-"},
+			acts: "remove|purge|autoremove|autopurge|auto-remove|full-remove\ndist-upgrade|full-upgrade|install|upgrade +--allow-remove-essential\nhistory undo\ninstall +--purge +@?*-"},
 		{names: "dpkg", safe: "--dry-run --no-act --simulate", acts: "+-r +--remove +-P +--purge !-l !-L !-s !-S !-i !--list"},
 		{names: "dnf dnf5 yum microdnf tdnf", short: "cxd", long: "config disablerepo enablerepo repo exclude installroot releasever setopt",
 			safe: "--assumeno --downloadonly",
@@ -54,7 +54,7 @@ func packageRows() []Row {
 		{names: "opkg eopkg cards tazpkg slackpkg swupd urpm ipkg", safe: "--noaction --dry-run",
 			acts: "remove|rm|del|autoremove|bundle-remove|purge"},
 		{names: "removepkg urpme debfoster", safe: "--test --warn", acts: "+@*"},
-		{names: "adb", short: "stHPL", acts: "uninstall"}, {names: "pm", acts: "uninstall|clear|disable|disable-user"}, {names: "tasksel", safe: "-t --test", acts: "remove"}, {names: "mas", acts: "uninstall"},
+		{names: "rustup", acts: "self uninstall"}, {names: "adb", short: "stHPL", acts: "uninstall"}, {names: "pm", acts: "uninstall|clear|disable|disable-user"}, {names: "tasksel", safe: "-t --test", acts: "remove"}, {names: "mas", acts: "uninstall"},
 		{names: "pkgutil", acts: "+--forget"}, {names: "installp", acts: "+-u"}, {names: "swupd", acts: "bundle-remove"},
 	}, nil)}
 }

@@ -40,6 +40,7 @@ var configurers = []deed{
 	{names: "a2dismod a2dissite", plain: true},
 	{names: "visudo", spare: "-c --check -V", always: true},
 	{names: "ldconfig", flags: "f"},
+	{names: "defaults", need: "-g -globalDomain", verbs: "delete"},
 	{names: "defaults", verbs: "write /Library/* ...|write -globalDomain ...|write NSGlobalDomain ...|delete *"},
 	{names: "tccutil spctl csrutil", verbs: "reset|disable|clear", opts: "--master-disable --global-disable --add --remove"},
 	{names: "softwareupdate", flags: "iaR", opts: "--install --reset-ignored --restart"},
