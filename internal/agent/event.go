@@ -13,6 +13,7 @@ type EventType string
 
 // The types of event.
 const (
+	EventSession   EventType = "session" // Text: the model
 	EventText      EventType = "text"
 	EventReasoning EventType = "reasoning"
 	EventToolStart EventType = "tool_start"
@@ -21,6 +22,7 @@ const (
 	EventUsage     EventType = "usage"
 	EventNotice    EventType = "notice"
 	EventError     EventType = "error"
+	EventDone      EventType = "done" // Outcome; nothing follows
 )
 
 // Event is one thing that happens in a conversation, as it is shown to people and programs.
@@ -40,6 +42,7 @@ type Event struct {
 	Total   float64         `json:"total,omitempty"`     // tool_progress; 0 = unknown
 	Usage   *provider.Usage `json:"usage,omitempty"`     // usage: of the conversation
 	Left    *Left           `json:"left,omitempty"`      // usage
+	Outcome *Outcome        `json:"outcome,omitempty"`   // done
 }
 
 // Left is what is left of the budgets; 0 stands for a budget that isn't set.

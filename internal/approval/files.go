@@ -10,7 +10,7 @@ import (
 // What one judgement may look at files: they are looked at while a command waits.
 const (
 	maxLooks = 64
-	maxLook  = 5 * time.Millisecond
+	maxLook  = 100 * time.Millisecond // a busy machine takes its time for one look; a look that is missed becomes a question
 )
 
 // processOwn begin the paths that lead elsewhere in each process: where they lead in this one says nothing.

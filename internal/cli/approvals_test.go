@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/agent"
 	"github.com/hermes-runtime/hermes/internal/cli"
 	"github.com/hermes-runtime/hermes/internal/config"
 	hermes "github.com/hermes-runtime/hermes/internal/runtime"
@@ -52,6 +53,12 @@ func (p *answering) take() []channel.Question {
 // attended opens a runtime with a person, in a directory of its own, and a session of it.
 func attended(t *testing.T, p channel.Asker, text string) (*hermes.Session, string) {
 	t.Helper()
+	rt, dir := attendedRuntime(t, p, text)
+	return rt.Session(hermes.SessionOptions{Caller: tool.CallerModel}), dir
+}
+
+func attendedRuntime(t *testing.T, p channel.Asker, text string) (*hermes.Runtime, string) {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("commands need a POSIX shell")
 	}
@@ -69,7 +76,7 @@ func attended(t *testing.T, p channel.Asker, text string) (*hermes.Session, stri
 			t.Error(err)
 		}
 	})
-	return rt.Session(hermes.SessionOptions{Caller: tool.CallerModel}), dir
+	return rt, dir
 }
 
 func call(t *testing.T, s *hermes.Session, name string, args map[string]any) tool.Result {
@@ -161,13 +168,45 @@ func changed(dir string) bool {
 	return strings.Contains(string(b), "changed")
 }
 
-// harmless are the tools that only look, and those that act through the calls of others alone: a child's pass the gate by themselves.
-var harmless = []string{"read_file", "search_files", "delegate_task", "session_search"}
+// harmless are the tools that only look, keep an agent's own notes, ask its user, or act through the calls of others alone: a child's
+// pass the gate by themselves.
+var harmless = []string{"read_file", "search_files", "delegate_task", "todo", "memory", "clarify", "session_search", "skills_list", "skill_view"}
 
 // absent are entrances that are planned: the verbs, tools and arguments by which they would show. When one appears, it needs a row above.
 var absent = struct{ verbs, arguments []string }{
-	verbs:     []string{"mcp", "serve", "chat", "acp"},
+	verbs:     []string{"mcp", "serve", "acp"},
 	arguments: []string{"stdin", "input"},
+}
+
+// What a model calls in a conversation, and what a child of it calls, passes the gate.
+func TestGate_ConversationsPassIt(t *testing.T) {
+	act := `{"calls":[{"name":"terminal","arguments":{"command":"rm -rf build"}}]}` + "\n" + `{"text":"so be it"}` + "\n"
+	for name, tape := range map[string]string{
+		"the model": act,
+		"its child": `{"calls":[{"name":"delegate_task","arguments":{"goal":"clean up"}}]}` + "\n" + `{"text":"it did"}` + "\n" + strings.ReplaceAll(act, "{\"calls", "{\"session\":\"child\",\"calls") +
+			`{"session":"child","text":"refused"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &answering{choice: channel.Deny}
+			rt, dir := attendedRuntime(t, p, "")
+			lay(t, filepath.Join(dir, "build", "kept"), "")
+			write(t, filepath.Join(dir, "tape.jsonl"), tape)
+			c, err := rt.Converse(t.Context(), hermes.ConversationOptions{Model: "replay:" + filepath.Join(dir, "tape.jsonl"), Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := c.Turn(t.Context(), "go")
+			if err := c.Close(t.Context()); err != nil || o.Status != agent.Completed {
+				t.Errorf("%v; %+v", err, o)
+			}
+			if asked := p.take(); len(asked) != 1 || asked[0].Findings[0].ID != "delete.recursive" || asked[0].Session == "" {
+				t.Errorf("asked %+v", asked)
+			}
+			if !kept(dir) {
+				t.Error("it was done")
+			}
+		})
+	}
 }
 
 // Every way in passes the gate: each is asked about, and a no holds.

@@ -63,6 +63,7 @@ type app struct {
 	config  string
 	verbose bool
 	noColor bool
+	alone   bool // nobody is asked, whoever sits at the terminal
 	judging bool // the verb itself lists what is wrong in the configuration
 	rt      *runtime.Runtime
 }
@@ -167,7 +168,7 @@ func (a *app) root(words ...string) *cobra.Command {
 	f.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.enter() }
 	one := offer(root, words, []verb{
-		{"exec", a.exec}, {"tools", func() *cobra.Command { return a.tools(words) }}, {"toolsets", a.toolsets}, {"config", a.configure},
+		{"exec", a.exec}, {"chat", a.chat}, {"tools", func() *cobra.Command { return a.tools(words) }}, {"toolsets", a.toolsets}, {"config", a.configure},
 		{"approvals", a.approvals}, {"process", a.process}, {"sessions", a.sessions},
 		{"doctor", a.doctor}, {"version", a.version}, {"bench", a.bench}, {"resident", a.resident},
 	})
@@ -274,6 +275,9 @@ func (a *app) close(ctx context.Context) error {
 
 // asker reaches the person at this terminal, if there is one.
 func (a *app) asker() channel.Asker {
+	if a.alone {
+		return nil
+	}
 	for _, c := range channel.Registered() {
 		if c.Local == nil {
 			continue

@@ -62,12 +62,6 @@ type customToolset struct {
 	Includes    []string `yaml:"includes"`
 }
 
-type agentSettings struct {
-	DisabledToolsets []string `yaml:"disabled_toolsets" help:"toolsets or tools that no session gets"`
-}
-
-func (*agentSettings) Section() string { return "agent" }
-
 type auditSettings struct {
 	Required bool `yaml:"required" default:"false" help:"refuse calls while the audit can't be written"`
 }
@@ -78,7 +72,7 @@ func init() {
 	config.Register(
 		func() config.Sectioned { return &callSettings{} }, func() config.Sectioned { return &outputSettings{} },
 		func() config.Sectioned { return &registrySettings{} }, func() config.Sectioned { return &rootSettings{} },
-		func() config.Sectioned { return &agentSettings{} }, func() config.Sectioned { return &auditSettings{} },
+		func() config.Sectioned { return &auditSettings{} },
 	)
 }
 
@@ -90,6 +84,10 @@ type settings struct {
 	model    model.Settings
 	root     rootSettings
 	agent    agentSettings
+
+	guardrails  guardrailSettings
+	compression compressionSettings
+
 	security session.Secrecy
 	audit    auditSettings
 	jobs     process.Config
@@ -98,7 +96,8 @@ type settings struct {
 
 // read fills s; problems are told and their fields have defaults.
 func (s *settings) read(d *config.Document, warn func(error)) {
-	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.model, &s.root, &s.agent, &s.security, &s.audit, &s.jobs, &s.notes} {
+	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.model, &s.root, &s.agent, &s.guardrails, &s.compression,
+		&s.security, &s.audit, &s.jobs, &s.notes} {
 		if err := d.Decode(part.Section(), part); err != nil {
 			for _, e := range unjoin(err) {
 				warn(e)

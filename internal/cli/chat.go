@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hermes-runtime/hermes/internal/agent"
+	"github.com/hermes-runtime/hermes/internal/ansi"
+	"github.com/hermes-runtime/hermes/internal/approval"
+	"github.com/hermes-runtime/hermes/internal/runtime"
+)
+
+// talk is what the flags of a conversation say.
+type talk struct {
+	choice
+	query    string
+	model    string
+	resume   string
+	json     bool
+	maxTurns int
+}
+
+func (a *app) chat() *cobra.Command {
+	var t talk
+	cmd := &cobra.Command{
+		Use: "chat", Short: "Talk with a model that uses the tools",
+		Long: "A conversation with the model that is configured, or named with -m. What it says goes to stdout, everything else to stderr.\n" +
+			"With -q, or with a message on standard input, one turn is had and its outcome decides the exit code: 0 completed,\n" +
+			"1 cut short or failed, 124 timed out, 130 interrupted. Nobody is asked then: what needs consent is refused unless\n" +
+			"--yes-to or --yolo was given. The conversation is stored, and goes on with --resume.",
+		Example: "  hermes chat -m replay:examples/tour.jsonl -q 'Show me around'\n" +
+			"  hermes chat --resume last -m replay:examples/tour.jsonl -q 'Once more' --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.talk(cmd.Context(), t)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&t.query, "query", "q", "", "say this, and leave when it is answered")
+	f.StringVarP(&t.model, "model", "m", "", "[PROVIDER/]`MODEL`; replay:FILE plays a recorded one, record:FILE=MODEL records it")
+	f.StringVar(&t.resume, "resume", "", "go on with the stored conversation `ID`: also the beginning of an id, a title, or last")
+	f.BoolVar(&t.json, "json", false, "print events, one JSON object a line")
+	f.IntVar(&t.maxTurns, "max-turns", 0, "requests to the model that a message may set off (default as configured)")
+	t.pick(cmd)
+	f.StringArrayVar(&t.yes, "yes-to", nil, "approve this `KEY` in advance (repeatable)")
+	f.BoolVar(&t.yolo, "yolo", false, "ask nothing; what nobody may approve is refused all the same")
+	return cmd
+}
+
+// talk has one turn with what stands in the flags and on standard input.
+func (a *app) talk(ctx context.Context, t talk) error {
+	text, err := a.message(ctx, t)
+	if err != nil {
+		return err
+	}
+	a.alone = true
+	rt, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	show := a.tellText
+	if t.json {
+		show = a.tellJSON
+	}
+	said := &teller{runtime: rt, out: ansi.NewWriter(a.out)}
+	said.out.DropControls = true
+	c, err := rt.Converse(ctx, runtime.ConversationOptions{
+		Session: runtime.SessionOptions{
+			Platform: "cli", Enabled: t.enabled, Disabled: t.disabled, Yolo: t.yolo, YesTo: t.yes, Setting: approval.SingleQuery,
+		},
+		Model: t.model, Source: "cli", Resume: t.resume, Dir: a.dir, MaxTurns: t.maxTurns, Listen: func(e agent.Event) { show(said, e) },
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	for _, n := range c.Notices {
+		c.Send(agent.Event{Type: agent.EventNotice, Text: n})
+	}
+	c.Send(agent.Event{Type: agent.EventSession, Text: c.Session.Model})
+	o := c.Turn(ctx, text)
+	c.Send(agent.Event{Type: agent.EventDone, Outcome: &o})
+	fmt.Fprintf(a.err, "hermes: session %s; go on with: hermes chat --resume %s\n", c.ID(), c.ID())
+	return leaveTurn(o)
+}
+
+// message is what is said: -q, and behind it what stands on standard input.
+func (a *app) message(ctx context.Context, t talk) (string, error) {
+	text := t.query
+	if !term.IsTerminal(int(a.in.Fd())) {
+		piped, err := a.argument(ctx, "-")
+		if err != nil {
+			return "", err
+		}
+		if strings.TrimSpace(piped) != "" {
+			text = strings.TrimSpace(text + "\n\n" + piped)
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", usage("there is nothing to say: give -q PROMPT, or a message on standard input")
+	}
+	return text, nil
+}
+
+// exitOfTurn says how the verb exits for a turn that was not completed; what isn't listed has failed.
+var exitOfTurn = map[agent.ExitReason]int{agent.ExitInterrupted: exitInterrupted, agent.ExitTimeout: exitTimeout}
+
+func leaveTurn(o agent.Outcome) error {
+	if o.Status == agent.Completed {
+		return nil
+	}
+	code := exitOfTurn[o.ExitReason]
+	if code == 0 {
+		code = exitFailed
+	}
+	return &exit{code, fmt.Errorf("%s (%s): %w", o.Status, o.ExitReason, o.Err)}
+}
+
+// teller shows a conversation on stdout and stderr.
+type teller struct {
+	runtime *runtime.Runtime
+	out     *ansi.Writer // what a model says can't drive the terminal
+	open    bool         // stdout stands within a line
+}
+
+// tellJSON prints each event as a line.
+func (a *app) tellJSON(_ *teller, e agent.Event) {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(e)
+}
+
+// tellText prints what the model says on stdout, and on stderr a line for each call that has ended.
+func (a *app) tellText(s *teller, e agent.Event) {
+	switch e.Type {
+	case agent.EventText:
+		_, _ = io.WriteString(s.out, e.Text)
+		s.open = !strings.HasSuffix(e.Text, "\n")
+	case agent.EventToolEnd:
+		mark := "✓"
+		if e.Status != "ok" {
+			mark = "✗"
+		}
+		fmt.Fprintf(a.err, "hermes: %s %s %s %s\n", s.runtime.Registry().Emoji(e.Tool), e.Tool, mark, time.Duration(e.Seconds*float64(time.Second)).Round(time.Millisecond))
+	case agent.EventNotice:
+		fmt.Fprintln(a.err, "hermes:", oneLine(errors.New(e.Text)))
+	case agent.EventDone:
+		if s.open {
+			_, _ = io.WriteString(a.out, "\n")
+		}
+	}
+}
