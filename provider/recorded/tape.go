@@ -160,7 +160,7 @@ func parse(data []byte) (*tape, error) {
 		if !bytes.HasSuffix(raw, []byte{'\n'}) && !json.Valid(text) {
 			break
 		}
-		if replies == 0 && t.head.Tape == 0 && bytes.Contains(text, []byte(`"tape"`)) {
+		if replies == 0 && t.head.Tape == 0 && isHead(text) {
 			if err := strictly(text, &t.head); err != nil {
 				return nil, fmt.Errorf("line %d: %w", number, err)
 			}
@@ -200,6 +200,13 @@ func (l *Line) read(text []byte) (other bool, err error) {
 		return true, nil
 	}
 	return false, json.Unmarshal(text, l)
+}
+
+func isHead(line []byte) bool {
+	var h struct {
+		Tape *json.RawMessage `json:"tape"`
+	}
+	return json.Unmarshal(line, &h) == nil && h.Tape != nil
 }
 
 func (t *tape) add(l Line) {
