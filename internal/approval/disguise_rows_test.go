@@ -244,3 +244,46 @@ func TestDisguise_OverDisguises(t *testing.T) {
 		}
 	})
 }
+
+// Done-when 2, for a user's own rows: what they match they match in every disguise, and what only looks like it they don't.
+func TestDisguise_UsersRowsAreKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		fill            func(*approval.UserRows) []approval.Fault
+		examples, looks []string
+	}{
+		"an expression": {func(u *approval.UserRows) []approval.Fault {
+			return u.ReadPatterns(items([]any{`^deploy\s+(prod|live)\b`, "key"}))
+		},
+			[]string{"deploy prod", "deploy live --now"}, []string{"deploy stage", "deployer prod", "ls deploy prod"}},
+		"a glob": {func(u *approval.UserRows) []approval.Fault { return u.ReadDeny(items("vagrant suspend*")) },
+			[]string{"vagrant suspend", "vagrant suspend web"}, []string{"vagrant status", "ls vagrant suspend"}},
+		"a program and its arguments": {func(u *approval.UserRows) []approval.Fault {
+			return u.ReadDeny(items(map[string]any{"program": "acme", "args": "* --force", "reason": "key"}))
+		}, []string{"acme push --force"}, []string{"acme push", "acme2 push --force"}},
+	} {
+		g := approval.New(approval.Config{Rows: own(t, c.fill)})
+		matches := func(text string) bool {
+			return slices.ContainsFunc(g.Try(command(text)).Findings, func(f rules.Finding) bool { return strings.HasPrefix(f.Row.Family, "own") })
+		}
+		r, bad, tried := rand.New(rand.NewPCG(11, 12)), failures{}, 0
+		for _, want := range []bool{true, false} {
+			texts := c.looks
+			if want {
+				texts = c.examples
+			}
+			for _, text := range texts {
+				ways := disguises(text)
+				if len(ways) < minDisguises {
+					t.Errorf("%q: %d ways to disguise it, want %d", text, len(ways), minDisguises)
+				}
+				for _, d := range ways {
+					tried++
+					if in := d.of(text, r); matches(in) != want {
+						bad.add("%s, %s: %q, matches: %v", name, d.name, in, !want)
+					}
+				}
+			}
+		}
+		bad.report(t, tried)
+	}
+}

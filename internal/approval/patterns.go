@@ -26,10 +26,10 @@ type UserRows struct {
 
 type userRow struct {
 	row   *rules.Row
-	text  *regexp.Regexp // on the folded line and on the source text; nil = any
-	rough *regexp.Regexp // on a text that can't be read as commands; nil = nothing
-	prog  *regexp.Regexp // on the program's name; nil = any
-	args  *regexp.Regexp // on the folded arguments, joined by spaces; nil = any
+	text  *pattern // on the folded line and on the source text; nil = any
+	rough *pattern // on a text that can't be read as commands; nil = nothing
+	prog  *pattern // on the program's name; nil = any
+	args  *pattern // on the folded arguments, joined by spaces; nil = any
 	why   string
 }
 
@@ -148,12 +148,12 @@ func readPattern(v any) (r userRow, e examples, err error) {
 // try holds a row to its examples.
 func (e examples) try(r *userRow) error {
 	for _, x := range e.yes {
-		if len(find(r, Analyze(x, analysis.Input{}).Reading)) == 0 {
+		if len(newMatching(Analyze(x, analysis.Input{}).Reading).find(r)) == 0 {
 			return fmt.Errorf("its example %q doesn't match", x)
 		}
 	}
 	for _, x := range e.no {
-		if len(find(r, Analyze(x, analysis.Input{}).Reading)) > 0 {
+		if len(newMatching(Analyze(x, analysis.Input{}).Reading).find(r)) > 0 {
 			return fmt.Errorf("%q of its not_examples matches", x)
 		}
 	}
@@ -171,7 +171,7 @@ func readDeny(v any) (r userRow, err error) {
 			return r, err
 		}
 		r.row.Key, r.row.Matches, r.why = v, v, "your configuration forbids "+v
-		r.rough, err = regexp.Compile(`(?:\A|[^\w.-])` + globbed(v))
+		r.rough, err = newPattern(`(?:\A|[^\w.-])` + globbed(v))
 		return r, err
 	case map[string]any:
 		f := fields{from: v}
@@ -188,9 +188,9 @@ func readDeny(v any) (r userRow, err error) {
 		}
 		r.why = "your configuration forbids it: " + r.row.Key
 		for _, part := range []struct {
-			to   **regexp.Regexp
+			to   **pattern
 			text string
-			read func(string) (*regexp.Regexp, error)
+			read func(string) (*pattern, error)
 		}{{&r.prog, program, glob}, {&r.args, args, glob}, {&r.text, expr, compile}} {
 			if part.text == "" {
 				continue
@@ -207,11 +207,11 @@ func readDeny(v any) (r userRow, err error) {
 	return r, fmt.Errorf("it is neither a glob such as \"terraform destroy*\" nor a map of program, args, regex, reason")
 }
 
-func compile(expr string) (*regexp.Regexp, error) {
+func compile(expr string) (*pattern, error) {
 	if len(expr) > maxPattern {
 		return nil, fmt.Errorf("the expression is longer than %d bytes", maxPattern)
 	}
-	re, err := regexp.Compile(expr)
+	re, err := newPattern(expr)
 	if err != nil {
 		return nil, fmt.Errorf("%w; the syntax is RE2's: no look-around, no back-references", err)
 	}
@@ -220,11 +220,11 @@ func compile(expr string) (*regexp.Regexp, error) {
 
 // glob reads * as any text and ? as any character. What it describes may go on behind a space: a denial of a command is one of
 // the command with more arguments, too.
-func glob(text string) (*regexp.Regexp, error) {
+func glob(text string) (*pattern, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("the glob is longer than %d bytes", maxPattern)
 	}
-	return regexp.Compile(`(?s)\A` + globbed(text) + `(?: .*)?\z`)
+	return newPattern(`(?s)\A` + globbed(text) + `(?: .*)?\z`)
 }
 
 // globbed is the expression for a glob.
@@ -241,67 +241,6 @@ func globbed(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// find lists the commands of a reading that a row matches.
-func find(r *userRow, reading *analysis.Reading) []rules.Finding {
-	var out []rules.Finding
-	for i := range reading.Commands {
-		c := &reading.Commands[i]
-		if !r.matches(c, reading) {
-			continue
-		}
-		act := rules.Act{Command: c, Reading: reading}
-		out = append(out, rules.Finding{Row: r.row, Span: c.Span, Text: act.Line(), Reason: r.why, Command: i})
-	}
-	if len(out) > 0 || r.rough == nil {
-		return out
-	}
-	for _, n := range reading.Notes { // a text that can't be read as commands is held against the expression as it stands
-		if n.Kind != analysis.NoteLimit && n.Kind != analysis.NoteUnparsed {
-			continue
-		}
-		for line := range strings.Lines(reading.Text) {
-			if r.rough.MatchString(strings.TrimSpace(line)) {
-				return append(out, rules.Finding{Row: r.row, Span: n.Span, Text: strings.TrimSpace(line), Reason: r.why, Command: -1})
-			}
-		}
-	}
-	return out
-}
-
-func (r *userRow) matches(c *analysis.Command, reading *analysis.Reading) bool {
-	if len(c.Words) == 0 {
-		return false
-	}
-	program := c.Program
-	if program == "" {
-		program = analysis.Show(c.Words[0].Text)
-	}
-	var args []string
-	for _, w := range c.Words[1:] {
-		args = append(args, analysis.Show(w.Text))
-	}
-	folded := strings.Join(args, " ")
-	if r.prog != nil && !r.prog.MatchString(program) || r.args != nil && !r.args.MatchString(folded) {
-		return false
-	}
-	if r.text == nil {
-		return true
-	}
-	line := strings.TrimSpace(program + " " + folded)
-	return r.text.MatchString(line) || !c.Payload && r.text.MatchString(c.Span.Slice(reading.Text))
-}
-
-// apply adds what the user's rows find.
-func (u *UserRows) apply(found []rules.Finding, reading *analysis.Reading) []rules.Finding {
-	if u == nil || reading == nil {
-		return found
-	}
-	for i := range u.own {
-		found = append(found, find(&u.own[i], reading)...)
-	}
-	return found
 }
 
 // silent tells whether a row is reported only.

@@ -13,9 +13,10 @@ type Budget struct{ left int }
 
 // The budgets of a text up to largeText bytes: for reading it and for judging what was read. A longer one has more in proportion.
 const (
-	MaxSteps   = 200_000
-	MaxJudging = 120_000
-	largeText  = 64 << 10
+	MaxSteps    = 200_000
+	MaxJudging  = 120_000
+	MaxMatching = 1_000_000 // with the expressions of a user, who may have many
+	largeText   = 64 << 10
 )
 
 // What work costs in steps, and how many bytes are worked on in one.
@@ -45,6 +46,9 @@ func (b *Budget) Spend(steps int) bool {
 
 // Budget is what may be spent on judging what was read.
 func (r *Reading) Budget() Budget { return budget(MaxJudging, r.Text) }
+
+// Matching is what may be spent on expressions of the user's own.
+func (r *Reading) Matching() Budget { return budget(MaxMatching, r.Text) }
 
 // spend takes steps off the text's budget, and tells whether the reading may go on.
 func (r *reader) spend(steps int) bool {
