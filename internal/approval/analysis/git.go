@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -44,25 +45,45 @@ func (r *reader) gitConfig(st *state, key string, value Word, c *Command, at pla
 	r.commandValue(st, value, c, false, at)
 }
 
+// gitVariables reads the settings that git takes from variables: in front of the command, set before, or carried by the session.
+func (r *reader) gitVariables(st *state, c *Command, at place) {
+	if all, ok := r.inEnvironment(st, c, "GIT_CONFIG_PARAMETERS"); ok {
+		for _, w := range splitWords(all) {
+			key, value, _ := strings.Cut(w.Text, "=")
+			r.gitConfig(st, strings.Trim(key, "'"), Word{Text: strings.Trim(value, "'"), Span: w.Span}, c, at)
+		}
+	}
+	for n := range MaxLoopItems {
+		key, ok := r.inEnvironment(st, c, "GIT_CONFIG_KEY_"+strconv.Itoa(n))
+		value, given := r.inEnvironment(st, c, "GIT_CONFIG_VALUE_"+strconv.Itoa(n))
+		if !ok {
+			return
+		}
+		if given {
+			r.gitConfig(st, key.Text, value, c, at)
+		}
+	}
+}
+
+// inEnvironment is what a command finds in a variable.
+func (r *reader) inEnvironment(st *state, c *Command, name string) (Word, bool) {
+	for _, a := range slices.Backward(c.Assigns) {
+		if a.Name == name {
+			return a.Value, true
+		}
+	}
+	v, ok := r.lookup(st, name)
+	if !ok || v.arr || len(v.vals) == 0 {
+		return Word{}, false
+	}
+	return Word{Text: v.vals[0], Alts: v.vals[1:], From: v.from, Span: c.Span}, true
+}
+
 // gitRuns reads the commands that git's options and verbs hold.
 func gitRuns(r *reader, st *state, c *Command, at place) {
 	sub := st.clone()
 	sub.funcs = nil
-	for _, a := range c.Assigns { // settings by variables
-		if a.Name == "GIT_CONFIG_PARAMETERS" {
-			for _, w := range splitWords(a.Value) {
-				key, value, _ := strings.Cut(w.Text, "=")
-				r.gitConfig(sub, strings.Trim(key, "'"), Word{Text: strings.Trim(value, "'"), Span: w.Span}, c, at)
-			}
-		}
-		if n, ok := strings.CutPrefix(a.Name, "GIT_CONFIG_KEY_"); ok {
-			for _, b := range c.Assigns {
-				if b.Name == "GIT_CONFIG_VALUE_"+n {
-					r.gitConfig(sub, a.Value.Text, b.Value, c, at)
-				}
-			}
-		}
-	}
+	r.gitVariables(sub, c, at)
 	words, i := c.Words[1:], 0
 	for i < len(words) && len(words[i].Text) > 1 && words[i].Text[0] == '-' {
 		switch text := words[i].Text; {
