@@ -47,7 +47,6 @@ type OpenOptions struct {
 	Getenv      func(string) string
 	Environ     func() []string          // the host's environment; nil = none
 	Passthrough []string                 // terminal.env_passthrough: names the user lets through
-	Granted     func() []string          // names that loaded skills declare; nil = none
 	Secrets     func() map[string]string // .env and other secrets of the runtime, by variable; nil = none
 	KillGrace   time.Duration
 	Limits      Limits

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hermes-runtime/hermes/internal/secret"
 )
 
 // forced begins a variable of an embedder that is given to commands under the rest of its name, whatever the list says.
@@ -18,14 +20,13 @@ var paths = []string{
 type source struct {
 	host        []string          // "name=value"
 	passthrough []string          // names that the user lets through
-	granted     []string          // names that loaded skills declare
 	secrets     map[string]string // .env
 	home        string            // HOME of commands, "" = the host's
 }
 
 // environ gives the variables that commands start with.
 func (s source) environ() []string {
-	user, skill := set(s.passthrough), set(s.granted)
+	user := set(s.passthrough)
 	vars, forcedVars := map[string]string{}, map[string]string{}
 	for _, e := range s.host {
 		name, value, ok := strings.Cut(e, "=")
@@ -36,12 +37,13 @@ func (s source) environ() []string {
 			forcedVars[real] = value
 			continue
 		}
-		if _, secret := s.secrets[name]; user[name] || !isBlocked(name) && (!secret || skill[name]) {
+		_, hidden := s.secrets[name]
+		if user[name] || !hidden && !secret.IsOwn(name) {
 			vars[name] = value
 		}
 	}
-	for name, value := range s.secrets { // named by the user or a skill, and not in the host's environment
-		if _, have := vars[name]; !have && (user[name] || skill[name] && !isBlocked(name)) {
+	for name, value := range s.secrets { // named by the user, and not in the host's environment
+		if _, have := vars[name]; !have && user[name] {
 			vars[name] = value
 		}
 	}

@@ -2,7 +2,6 @@ package local
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -17,25 +16,10 @@ func got(list []string, name string) (string, bool) {
 	return "", false
 }
 
-func TestEnviron_EveryRowOfTheListIsKeptFromCommands(t *testing.T) { // LOC-1
-	for _, row := range blocked {
-		name := strings.Replace(row, "*", "SOMETHING", 1)
-		env := source{host: []string{name + "=secret"}}.environ()
-		if v, there := got(env, name); there {
+func TestEnviron_OwnCredentialsAreKeptFromCommands(t *testing.T) { // LOC-1
+	for _, name := range []string{"OPENAI_API_KEY", "TELEGRAM_BOT_TOKEN", "SUDO_PASSWORD"} {
+		if v, there := got(source{host: []string{name + "=secret"}}.environ(), name); there {
 			t.Errorf("%s=%s reaches commands", name, v)
-		}
-	}
-}
-
-func TestEnviron_TheListHasNoDoubles(t *testing.T) {
-	for i, row := range blocked {
-		if slices.Contains(blocked[:i], row) {
-			t.Errorf("%s stands twice", row)
-		}
-		for _, p := range blockedPrefixes {
-			if strings.HasPrefix(row, p) && row != p+"*" {
-				t.Errorf("%s is covered by %s*", row, p)
-			}
 		}
 	}
 }
@@ -48,7 +32,6 @@ func TestEnviron_WhatIsLetThrough(t *testing.T) { // LOC-1, LOC-2
 	}{
 		{"an ordinary variable", source{host: []string{"X=1"}}, "1"},
 		{"a secret of .env", source{host: []string{"X=1"}, secrets: map[string]string{"X": "1"}}, ""},
-		{"a secret of .env that a skill declares", source{secrets: map[string]string{"X": "1"}, granted: []string{"X"}}, "1"},
 		{"a secret of .env that the user names", source{secrets: map[string]string{"X": "1"}, passthrough: []string{"X"}}, "1"},
 		{"the host's value before .env", source{host: []string{"X=host"}, secrets: map[string]string{"X": "file"}, passthrough: []string{"X"}}, "host"},
 		{"forced by an embedder", source{host: []string{forced + "X=1"}, secrets: map[string]string{"X": "2"}}, "1"},
@@ -68,9 +51,6 @@ func TestEnviron_WhatIsLetThrough(t *testing.T) { // LOC-1, LOC-2
 
 func TestEnviron_AProviderKeyNeedsTheUser(t *testing.T) { // LOC-2
 	host := []string{"OPENAI_API_KEY=k"}
-	if _, there := got(source{host: host, granted: []string{"OPENAI_API_KEY"}}.environ(), "OPENAI_API_KEY"); there {
-		t.Error("a skill's declaration unblocked a provider's key")
-	}
 	if v, _ := got(source{host: host, passthrough: []string{"OPENAI_API_KEY"}}.environ(), "OPENAI_API_KEY"); v != "k" {
 		t.Error("the user's list doesn't pass what it names")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/engine/files"
 	"github.com/hermes-runtime/hermes/internal/engine/search"
 	"github.com/hermes-runtime/hermes/internal/engine/staging"
+	"github.com/hermes-runtime/hermes/internal/secret"
 )
 
 // Config is the part of `terminal:` that is about this machine.
@@ -116,9 +117,6 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 		if o.Environ != nil {
 			s.host = o.Environ()
 		}
-		if o.Granted != nil {
-			s.granted = o.Granted()
-		}
 		if o.Secrets != nil {
 			s.secrets = o.Secrets()
 		}
@@ -172,7 +170,7 @@ func (p *place) describe(o environment.OpenOptions, home string, getenv func(str
 func notes(passthrough []string) []string {
 	var out []string
 	for _, name := range passthrough {
-		if isBlocked(name) {
+		if secret.IsOwn(name) {
 			out = append(out, "terminal.env_passthrough gives "+name+" to every command: it is a credential of hermes itself")
 		}
 	}

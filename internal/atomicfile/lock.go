@@ -51,7 +51,16 @@ func (h *Held) Unlock() error { return h.lock.Close() }
 // Update replaces the file at path by what edit makes of it, under a lock (path with ".lock" added), so that of many
 // who do so at once nobody's change is lost. edit gets nil if there is no file yet. If it returns an error or what it
 // was given, nothing is written. perm is the mode of a new file; the directory must exist.
-func Update(ctx context.Context, path string, perm fs.FileMode, edit func(old []byte) ([]byte, error)) (err error) {
+func Update(ctx context.Context, path string, perm fs.FileMode, edit func(old []byte) ([]byte, error)) error {
+	return update(ctx, path, Options{Perm: perm}, edit)
+}
+
+// UpdatePrivate is Update for a file that holds secrets: it is its owner's alone afterwards, whatever its mode was.
+func UpdatePrivate(ctx context.Context, path string, edit func(old []byte) ([]byte, error)) error {
+	return update(ctx, path, Options{ForcePerm: true}, edit)
+}
+
+func update(ctx context.Context, path string, o Options, edit func(old []byte) ([]byte, error)) (err error) {
 	target, err := resolve(path) // so that all ways to one file share a lock
 	if err != nil {
 		return fmt.Errorf("update %s: %w", path, err)
@@ -70,8 +79,8 @@ func Update(ctx context.Context, path string, perm fs.FileMode, edit func(old []
 	if err != nil {
 		return fmt.Errorf("update %s: %w", path, err)
 	}
-	if exists && bytes.Equal(old, edited) {
+	if exists && bytes.Equal(old, edited) && !o.ForcePerm {
 		return nil
 	}
-	return Write(target, edited, perm)
+	return Replace(target, bytes.NewReader(edited), o)
 }

@@ -125,7 +125,7 @@ func parse(name string, text []byte) (*ast.MappingNode, error) {
 	}
 	root, ok := mapping(body)
 	if !ok {
-		return nil, at(name, body, "", "the configuration must be a mapping of keys, such as `terminal:`")
+		return nil, at(name, body, "", "it must be a mapping of keys, such as `name: value`")
 	}
 	return root, nil
 }
@@ -224,6 +224,9 @@ func (p *Problem) Error() string {
 	b.WriteString(p.Text)
 	return b.String()
 }
+
+// Problem says what is wrong with the value at a dotted path, and where that is.
+func (d *Document) Problem(path, text string) *Problem { return at(d.Path, d.node(path), path, text) }
 
 func at(name string, n ast.Node, key, text string) *Problem {
 	p := &Problem{File: name, Key: key, Text: text}

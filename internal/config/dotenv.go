@@ -2,11 +2,14 @@ package config
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/hermes-runtime/hermes/internal/atomicfile"
 )
 
 // LoadDotEnv reads a file of NAME=value lines. Comments, blank lines, a leading export and quotes are understood; nothing is
@@ -31,7 +34,7 @@ func LoadDotEnv(path string) (map[string]string, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(text, "export "), "=")
-		if name = strings.TrimSpace(name); !ok || !isVariable(name) {
+		if name = strings.TrimSpace(name); !ok || !IsVariable(name) {
 			faults = append(faults, &Problem{File: path, Line: line, Column: 1, Text: "not of the form NAME=value"})
 			continue
 		}
@@ -43,7 +46,55 @@ func LoadDotEnv(path string) (map[string]string, error) {
 	return out, errors.Join(faults...)
 }
 
-func isVariable(name string) bool {
+// SetDotEnv gives a variable its value in a file that LoadDotEnv reads, which is made if need be. All other lines stay as they are; the
+// file is replaced as a whole and is its owner's alone (0600) afterwards. The directory must exist.
+func SetDotEnv(ctx context.Context, path, name, value string) error {
+	if !IsVariable(name) {
+		return fmt.Errorf("%q is no name of a variable", name)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }) {
+		return fmt.Errorf("the value of %s has characters that can't be kept", name)
+	}
+	return atomicfile.UpdatePrivate(ctx, path, func(old []byte) ([]byte, error) {
+		return []byte(withVariable(string(old), name, value)), nil
+	})
+}
+
+// withVariable puts a line where the last one of the name stands, else at the end.
+func withVariable(text, name, value string) string {
+	line := name + "=" + quoted(value)
+	lines := strings.SplitAfter(text, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		trimmed := strings.TrimSpace(strings.TrimPrefix(lines[i], "\ufeff"))
+		before, _, ok := strings.Cut(strings.TrimPrefix(trimmed, "export "), "=")
+		if !ok || trimmed[0] == '#' || strings.TrimSpace(before) != name {
+			continue
+		}
+		end := lines[i][len(strings.TrimRight(lines[i], "\r\n")):]
+		if strings.HasPrefix(trimmed, "export ") {
+			line = "export " + line
+		}
+		lines[i] = line + end
+		return strings.Join(lines, "")
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + line + "\n"
+}
+
+// quoted is a value as unquote reads it back.
+func quoted(value string) string {
+	if value != "" && strings.Trim(value, plainValue) == "" {
+		return value
+	}
+	return `"` + strings.NewReplacer("\\", `\\`, `"`, `\"`, "\n", `\n`).Replace(value) + `"`
+}
+
+const plainValue = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,"
+
+// IsVariable reports whether name can be the name of a variable.
+func IsVariable(name string) bool {
 	for i, r := range name {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
 		if !letter && (i == 0 || r < '0' || r > '9') {

@@ -128,6 +128,7 @@ func (r *Runtime) Doctor(ctx context.Context, reserved []string) []Finding {
 	out = append(out, r.checkOthers(ctx)...)
 	out = append(out, r.checkApprovals()...)
 	out = append(out, r.checkPython(ctx)...)
+	out = append(out, r.checkSkills()...)
 	rows, err := r.registry.Tools(ctx)
 	if err != nil {
 		return append(out, Finding{stateFail, "tools", err.Error()})
@@ -162,6 +163,19 @@ func (r *Runtime) checkApprovals() []Finding {
 	}
 	if n := len(list.Entries); n > 0 {
 		out = append(out, Finding{stateOK, about, fmt.Sprintf("%d of %d entries of %s open something; `hermes approvals list` shows them", open, n, allowlistKey)})
+	}
+	return out
+}
+
+// checkSkills counts the skills, and says what is wrong with those that can't be used.
+func (r *Runtime) checkSkills() []Finding {
+	const about = "skills"
+	usable, broken := r.skills.Check()
+	out := []Finding{{stateOK, about, fmt.Sprintf("%d can be used", usable)}}
+	for _, err := range broken {
+		for _, e := range unjoin(err) {
+			out = append(out, Finding{stateWarn, about, e.Error()})
+		}
 	}
 	return out
 }

@@ -177,6 +177,16 @@ func describe(q channel.Question) hook.Approval {
 	return a
 }
 
+// project is the workspace of a task where that is a directory of this machine, else "".
+func (r *Runtime) project(task string, workspace func() string) func() string {
+	return func() string {
+		if r.elsewhere(r.places.Backend(task)) {
+			return ""
+		}
+		return workspace()
+	}
+}
+
 // workspace finds the repository around the directory that a task starts in, once.
 func (r *Runtime) workspace(task string) func() string {
 	return sync.OnceValue(func() string { return around(r.places.Dir(task)) })

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -32,6 +33,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/script"
 	"github.com/hermes-runtime/hermes/internal/secret"
 	"github.com/hermes-runtime/hermes/internal/session"
+	"github.com/hermes-runtime/hermes/internal/skill"
 	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -60,7 +62,7 @@ type Runtime struct {
 	options  Options
 	home     string
 	environ  map[string]string
-	dotenv   map[string]string
+	dotenv   atomic.Pointer[map[string]string] // .env as it is now
 	doc      *config.Document
 	settings settings
 	log      *slog.Logger
@@ -85,6 +87,7 @@ type Runtime struct {
 	desk     ask.Desk // where all questions to a person wait for their turn
 	memory   tool.Memory
 	store    *store.Lasting
+	skills   *skill.Library
 	sweep    func(string)
 
 	mu       sync.Mutex
@@ -110,7 +113,9 @@ func Open(_ context.Context, o Options) (*Runtime, error) {
 	if r.doc, err = config.Load(file, r.lookupEnv); err != nil {
 		return nil, err
 	}
-	if r.dotenv, err = config.LoadDotEnv(filepath.Join(r.home, ".env")); err != nil {
+	dotenv, err := config.LoadDotEnv(r.dotenvFile())
+	r.dotenv.Store(&dotenv)
+	if err != nil {
 		for _, e := range unjoin(err) {
 			r.problem(e)
 		}
@@ -169,11 +174,12 @@ func (r *Runtime) build() {
 	if r.observer != nil {
 		r.observer.Watch(r.door.Abandoned)
 	}
+	r.skills = skill.New(skill.Options{Home: r.home, UserHome: r.environ["HOME"], Config: r.settings.skills, Getenv: r.Getenv, Keep: r.keepVariable})
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, Tell: r.tell, GOOS: o.GOOS})
 	r.store = store.New(store.Options{File: filepath.Join(r.home, "sessions.db"), Redact: r.redactor.Known, Warn: r.warn})
 	r.services.held = []any{
 		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts, r.jobs,
-		grants{r.place.Passthrough}, memory.New(r.home, r.settings.notes), r.store,
+		memory.New(r.home, r.settings.notes), r.store,
 	}
 }
 
@@ -243,12 +249,36 @@ func (r *Runtime) Getenv(name string) string {
 	return v
 }
 
+func (r *Runtime) dotenvFile() string { return filepath.Join(r.home, ".env") }
+
+// keepVariable puts a secret that a person typed into HERMES_HOME's .env. It is known as one from now on.
+func (r *Runtime) keepVariable(ctx context.Context, name, value string) error {
+	r.secrets.Add(name, value)
+	if err := os.MkdirAll(r.home, 0o700); err != nil {
+		return fmt.Errorf("keep %s: %w", name, err)
+	}
+	if err := config.SetDotEnv(ctx, r.dotenvFile(), name, value); err != nil {
+		return fmt.Errorf("keep %s: %w", name, err)
+	}
+	for {
+		old := r.dotenv.Load()
+		now := maps.Clone(*old)
+		if now == nil {
+			now = map[string]string{}
+		}
+		now[name] = value
+		if r.dotenv.CompareAndSwap(old, &now) {
+			return nil
+		}
+	}
+}
+
 // LookupEnv is Getenv that tells an empty variable from one that isn't set.
 func (r *Runtime) LookupEnv(name string) (string, bool) {
 	if v, ok := r.environ[name]; ok {
 		return v, true
 	}
-	v, ok := r.dotenv[name]
+	v, ok := (*r.dotenv.Load())[name]
 	return v, ok
 }
 
@@ -257,14 +287,14 @@ func (r *Runtime) lookupEnv(name string) (string, bool) {
 	if v, ok := r.environ[name]; ok && v != "" {
 		return v, true
 	}
-	v, ok := r.dotenv[name]
+	v, ok := (*r.dotenv.Load())[name]
 	return v, ok
 }
 
 // heldSecrets are the values that never leave: variables and .env entries that are named like a secret.
 func (r *Runtime) heldSecrets() map[string]string {
 	out := map[string]string{}
-	for _, from := range []map[string]string{r.environ, r.dotenv} {
+	for _, from := range []map[string]string{r.environ, *r.dotenv.Load()} {
 		for name, value := range from {
 			if secret.IsSecretName(name) && !namesPlace(value) {
 				out[name] = value

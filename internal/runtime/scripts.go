@@ -4,12 +4,17 @@ import (
 	"context"
 
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
+	"github.com/hermes-runtime/hermes/internal/skill"
 )
 
-// grants are the variables that the user lets through by name.
-type grants struct{ names []string }
+// grants are the variables that reach the children of a session by name: those of the user's own list, and those that the skills
+// loaded in it declare.
+type grants struct {
+	passthrough []string
+	*skill.Session
+}
 
-func (g grants) Granted() []string { return g.names }
+func (g grants) Granted() []string { return append(g.Declared(), g.passthrough...) }
 
 // offer tells scripts what they may call in a session.
 type offer struct{ s *Session }

@@ -77,10 +77,11 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	}
 	place := func(ctx context.Context) (environment.Place, error) { return r.places.Place(ctx, o.Task) }
 	workspace := r.workspace(o.Task)
+	skills := r.skills.Session(o.ID, r.project(o.Task, workspace))
 	s.inner = dispatch.Session{
 		ID: o.ID, Task: o.Task, Caller: o.Caller, Agent: o.Agent, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
 		Dir:      func() string { return r.places.Dir(o.Task) },
-		Services: &services{outer: r.services, held: append([]any{offer{s}, availability{r, o.Task}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}}, o.Services...)},
+		Services: &services{outer: r.services, held: append([]any{offer{s}, availability{r, o.Task}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}, skills, grants{r.place.Passthrough, skills}}, o.Services...)},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
 		Facts:    func() dispatch.Facts { return r.facts(o, workspace) },
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/session"
+	"github.com/hermes-runtime/hermes/internal/skill"
 )
 
 // callSettings is `runtime:`, what bounds calls.
@@ -92,12 +93,13 @@ type settings struct {
 	audit    auditSettings
 	jobs     process.Config
 	notes    memory.Config
+	skills   skill.Config
 }
 
 // read fills s; problems are told and their fields have defaults.
 func (s *settings) read(d *config.Document, warn func(error)) {
 	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.model, &s.root, &s.agent, &s.guardrails, &s.compression,
-		&s.security, &s.audit, &s.jobs, &s.notes} {
+		&s.security, &s.audit, &s.jobs, &s.notes, &s.skills} {
 		if err := d.Decode(part.Section(), part); err != nil {
 			for _, e := range unjoin(err) {
 				warn(e)

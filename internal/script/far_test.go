@@ -84,6 +84,7 @@ var same = map[string]func(t *testing.T){
 
 	"Modes_PlaceAndInterpreterOnly": TestModes_PlaceAndInterpreterOnly, "Modes_DirectoryGone": TestModes_DirectoryThatIsGoneIsTold,
 	"Modes_Arguments": TestModes_ArgumentsOfAPerson, "Modes_RealFile": TestModes_ScriptIsARealFile, "Modes_RunsShareNothing": TestModes_RunsShareNothing,
+	"Environ_Declared":  TestEnviron_DeclaredVariablesComeFromTheConfiguration,
 	"Environ_OwnGrants": TestEnviron_TwoSessionsSeeTheirOwnGrantsOnly, "Environ_Withheld": TestEnviron_WithheldNamesAreTold,
 
 	"Stub_OwnAnswers": TestStub_ThreadsProcessesAndCoroutinesGetTheirOwnAnswers, "Stub_Spawn": TestStub_SpawnAndForkserverWork,

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,6 +101,28 @@ func TestEnviron_TwoSessionsSeeTheirOwnGrantsOnly(t *testing.T) { // XE-6
 	a, b := f.environ(), g.environ()
 	if a["A_KEY"] != "a" || a["B_KEY"] != "" || b["A_KEY"] != "" || b["B_KEY"] != "b" {
 		t.Errorf("got %v and %v", a, b)
+	}
+}
+
+// declared are variables of loaded skills: a Grants and a Declared.
+type declared map[string]string
+
+func (d declared) Granted() []string            { return slices.Collect(maps.Keys(d)) }
+func (d declared) Variables() map[string]string { return d }
+
+func TestEnviron_DeclaredVariablesComeFromTheConfiguration(t *testing.T) { // XE-4, SKL-4
+	t.Parallel()
+	f, g := newFixture(t), newFixture(t)
+	f.Services = append(f.Services, declared{"A_KEY": "configured", "B_KEY": "configured", "C_KEY": "configured"})
+	mine := "mine"
+	f.vars()["B_KEY"], f.vars()["C_KEY"] = "of the place", mine
+	f.State.Merge(environment.Snapshot{}, environment.Snapshot{Vars: map[string]*string{"C_KEY": &mine}})
+	got, other := f.environ(), g.environ()
+	if got["A_KEY"] != "configured" || got["B_KEY"] != "configured" || got["C_KEY"] != "mine" {
+		t.Errorf("%v", got)
+	}
+	if other["A_KEY"] != "" {
+		t.Errorf("another session sees %v", other)
 	}
 }
 

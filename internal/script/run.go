@@ -263,6 +263,7 @@ func (x *run) environ(ctx context.Context) []string {
 	if g, ok := tool.Service[Grants](x.call); ok {
 		granted = g.Granted()
 	}
+	x.declare()
 	kept, withheld := scrub(x.vars, granted)
 	x.withheld = withheld
 	if len(withheld) > 0 {
@@ -289,6 +290,23 @@ func (x *run) environ(ctx context.Context) []string {
 		kept["PYTHONNOUSERSITE"] = "1"
 	}
 	return o.apply(kept)
+}
+
+// declare gives the script the variables of loaded skills, unless the session has set them itself.
+func (x *run) declare() {
+	d, ok := tool.Service[Declared](x.call)
+	if !ok {
+		return
+	}
+	var own map[string]*string
+	if x.place.State != nil {
+		own = x.place.State.Snapshot().Vars
+	}
+	for name, value := range d.Variables() {
+		if _, set := own[name]; !set {
+			x.vars[name] = value
+		}
+	}
 }
 
 // clean ends what the run holds; it may be called at any stage, and again.

@@ -23,6 +23,12 @@ type Grants interface {
 	Granted() []string
 }
 
+// Declared is a service of the session: variables with their values that scripts get because of the skills loaded in it. Granted names
+// them too.
+type Declared interface {
+	Variables() map[string]string
+}
+
 // Waiting is a service of the session: who waits for a person. A run's clock stands still meanwhile.
 type Waiting interface {
 	// WatchWaiting calls changed with the number of questions that are open for a call or for calls made in it, now and whenever

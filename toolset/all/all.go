@@ -10,6 +10,7 @@ import (
 	_ "github.com/hermes-runtime/hermes/toolset/file"
 	_ "github.com/hermes-runtime/hermes/toolset/memory"
 	_ "github.com/hermes-runtime/hermes/toolset/recall"
+	_ "github.com/hermes-runtime/hermes/toolset/skills"
 	_ "github.com/hermes-runtime/hermes/toolset/terminal"
 	_ "github.com/hermes-runtime/hermes/toolset/todo"
 )

@@ -108,6 +108,19 @@ var tools = map[string]tooltest.Options{
 				With: `{` + elsewhere + `, "old_string": "x", "new_string": "y", "cross_profile": true}`, Before: profiles, After: tree},
 		},
 	},
+	"skills_list": {
+		Example: `{}`,
+		Parameters: map[string]tooltest.Effect{
+			"category": {Without: `{}`, With: `{"category": "dev"}`, Before: taught},
+		},
+	},
+	"skill_view": {
+		Example: `{"name": "one"}`,
+		Parameters: map[string]tooltest.Effect{
+			"name":      {Without: `{"name": "one"}`, With: `{"name": "two"}`, Before: taught},
+			"file_path": {Without: `{"name": "one"}`, With: `{"name": "one", "file_path": "a.txt"}`, Before: taught},
+		},
+	},
 	"search_files": {
 		Example: `{"pattern": "two"}`,
 		Parameters: map[string]tooltest.Effect{
@@ -320,6 +333,7 @@ func open(t *testing.T) tooltest.Bench {
 		t.Fatal(err)
 	}
 	files("a.txt\x00one\ntwo\n")(t, b)
+	put(t, filepath.Join(b.Home, "skills", "one", "SKILL.md"), "---\ndescription: x\n---\n")
 	b.Call, b.Close = rt.Call, rt.Close
 	b.Definitions = func(ctx context.Context, dialect string) (string, error) {
 		return rt.Definitions(ctx, hermes.Request{Dialect: hermes.Dialect(dialect)})
@@ -346,6 +360,13 @@ func files(list string) func(*testing.T, tooltest.Bench) {
 			put(t, filepath.Join(b.Dir, parts[i]), parts[i+1])
 		}
 	}
+}
+
+// taught makes skills: one beside the one that every home has, of another category, and a file of that one.
+func taught(t *testing.T, b tooltest.Bench) {
+	t.Helper()
+	put(t, filepath.Join(b.Home, "skills", "dev", "two", "SKILL.md"), "---\ndescription: y\n---\ntext")
+	put(t, filepath.Join(b.Home, "skills", "one", "a.txt"), "a")
 }
 
 // profiles makes another profile beside the one that works.

@@ -231,3 +231,34 @@ func (s tracer) Traceparent(context.Context) string { return string(s) }
 func TestTerminal_DescriptionTellsWhatPersists_TRM14(t *testing.T) {
 	mention(t, registered(t).Spec().Description, "virtual environment once", "exported variables", "directory", "files")
 }
+
+// declared are variables of the skills that a session has loaded.
+type declared map[string]string
+
+func (d declared) Variables() map[string]string { return d }
+
+// SKL-4: they go with each command, wherever it runs, and are no part of what the session carries; what it set itself stays.
+func TestTerminal_DeclaredVariablesGoWithTheCommand(t *testing.T) {
+	for _, where := range []environment.Namespace{environment.NamespaceHost, environment.NamespaceOwn} {
+		var got environment.Command
+		var state environment.State
+		mine := "mine"
+		state.Merge(environment.Snapshot{}, environment.Snapshot{Vars: map[string]*string{"B_KEY": &mine, "C_KEY": nil}})
+		h := &host{services: []any{declared{"A_KEY": "a", "B_KEY": "b", "C_KEY": "c"}}, place: func(context.Context) (environment.Place, error) {
+			p := &toldPlace{run: func(_ context.Context, c environment.Command) (environment.Result, error) {
+				got = c
+				return environment.Result{Reason: environment.Exited}, nil
+			}, namespace: where}
+			return environment.Place{Environment: p, State: &state}, nil
+		}}
+		run(t, h, command(t, "x"))
+		_, b := got.Env["B_KEY"]
+		_, c := got.Env["C_KEY"]
+		if got.Env["A_KEY"] != "a" || b || c || got.Environ != nil {
+			t.Errorf("%s: %v", where, got.Env)
+		}
+		if _, carried := state.Snapshot().Vars["A_KEY"]; carried {
+			t.Errorf("%s: it is carried", where)
+		}
+	}
+}

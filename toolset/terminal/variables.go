@@ -12,6 +12,11 @@ type Tracer interface {
 	Traceparent(ctx context.Context) string
 }
 
+// Declared is a service of the session: variables with their values that children get because of the skills loaded in it.
+type Declared interface {
+	Variables() map[string]string
+}
+
 // variable is one that children get. The session's own value always comes first; the one that the host was started with only where
 // it is a wish of the user rather than a fact of the terminal that hermes runs in, or of an agent around this one.
 type variable struct {
@@ -50,6 +55,13 @@ func variables(ctx context.Context, c *tool.Call, p environment.Place) map[strin
 	}
 	onHost := p.Info().Namespace == environment.NamespaceHost
 	env := map[string]string{}
+	if d, ok := tool.Service[Declared](c); ok {
+		for name, value := range d.Variables() {
+			if _, set := own[name]; !set {
+				env[name] = value
+			}
+		}
+	}
 	for _, v := range childVariables {
 		if _, set := own[v.name]; set || v.yield && onHost && c.Host.Getenv(v.name) != "" {
 			continue

@@ -1,11 +1,11 @@
-package local
+package secret
 
 import "strings"
 
-// blocked is the list of variables that no command gets: credentials and addresses of the runtime itself, which commands of a model
+// own is the list of variables that no command gets: credentials and addresses of the runtime itself, which commands of a model
 // have no business with. A name that ends in * stands for all that begin so. The general AWS chain (AWS_ACCESS_KEY_ID, AWS_PROFILE, …)
 // is not on it: people's own tools live by it.
-var blocked = []string{
+var own = []string{
 	// model providers: keys and base addresses
 	"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT",
 	"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
@@ -34,7 +34,7 @@ var blocked = []string{
 	"SUDO_PASSWORD", "HERMES_SUDO_PASSWORD",
 }
 
-var blockedNames, blockedPrefixes = index(blocked)
+var ownNames, ownPrefixes = index(own)
 
 func index(rows []string) (map[string]bool, []string) {
 	names, prefixes := map[string]bool{}, []string(nil)
@@ -48,12 +48,12 @@ func index(rows []string) (map[string]bool, []string) {
 	return names, prefixes
 }
 
-// isBlocked reports whether the list names the variable.
-func isBlocked(name string) bool {
-	if blockedNames[name] {
+// IsOwn reports whether a variable is a credential or an address of the runtime itself: no command gets it unless the user names it.
+func IsOwn(name string) bool {
+	if ownNames[name] {
 		return true
 	}
-	for _, p := range blockedPrefixes {
+	for _, p := range ownPrefixes {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
