@@ -102,7 +102,7 @@ func (r *Runtime) environList() []string {
 // secretVariables are the variables of .env: children see them only by grant.
 func (r *Runtime) secretVariables() map[string]string {
 	out := map[string]string{}
-	for name, value := range *r.dotenv.Load() {
+	for name, value := range r.fromFile() {
 		if secret.IsSecretName(name) {
 			out[name] = value
 		}

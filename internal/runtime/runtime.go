@@ -249,6 +249,14 @@ func (r *Runtime) Getenv(name string) string {
 	return v
 }
 
+// fromFile are the variables of .env.
+func (r *Runtime) fromFile() map[string]string {
+	if vars := r.dotenv.Load(); vars != nil {
+		return *vars
+	}
+	return nil
+}
+
 func (r *Runtime) dotenvFile() string { return filepath.Join(r.home, ".env") }
 
 // keepVariable puts a secret that a person typed into HERMES_HOME's .env. It is known as one from now on.
@@ -278,7 +286,7 @@ func (r *Runtime) LookupEnv(name string) (string, bool) {
 	if v, ok := r.environ[name]; ok {
 		return v, true
 	}
-	v, ok := (*r.dotenv.Load())[name]
+	v, ok := r.fromFile()[name]
 	return v, ok
 }
 
@@ -287,14 +295,14 @@ func (r *Runtime) lookupEnv(name string) (string, bool) {
 	if v, ok := r.environ[name]; ok && v != "" {
 		return v, true
 	}
-	v, ok := (*r.dotenv.Load())[name]
+	v, ok := r.fromFile()[name]
 	return v, ok
 }
 
 // heldSecrets are the values that never leave: variables and .env entries that are named like a secret.
 func (r *Runtime) heldSecrets() map[string]string {
 	out := map[string]string{}
-	for _, from := range []map[string]string{r.environ, *r.dotenv.Load()} {
+	for _, from := range []map[string]string{r.environ, r.fromFile()} {
 		for name, value := range from {
 			if secret.IsSecretName(name) && !namesPlace(value) {
 				out[name] = value
