@@ -154,7 +154,7 @@ func TestConn_MalformedTrafficEndsIt(t *testing.T) {
 		"opened twice":      append(frameOf(frame{kind: kindOpen, stream: 1}), frameOf(frame{kind: kindOpen, stream: 1})...),
 		"credit unasked":    append(frameOf(frame{kind: kindOpen, stream: 1}), frameOf(frame{kind: kindCredit, stream: 1, payload: []byte{0, 0, 0, 9}})...),
 		"data behind end":   bytes.Join([][]byte{frameOf(frame{kind: kindOpen, stream: 1}), frameOf(frame{kind: kindEnd, stream: 1}), frameOf(frame{kind: kindData, stream: 1})}, nil),
-		"over the window":   append(frameOf(frame{kind: kindOpen, stream: 1}), bytes.Repeat(frameOf(frame{kind: kindData, stream: 1, payload: make([]byte, MaxPayload)}), 5)...),
+		"over the window":   append(frameOf(frame{kind: kindOpen, stream: 1}), bytes.Repeat(frameOf(frame{kind: kindData, stream: 1, payload: make([]byte, MaxPayload)}), window/MaxPayload+1)...),
 		"cut in the middle": frameOf(frame{kind: kindOpen, stream: 1})[:6],
 	} {
 		t.Run(name, func(t *testing.T) {
