@@ -30,6 +30,7 @@ type Descriptor struct {
 
 // Options is what a provider is given to make a model. Zero values mean the defaults named.
 type Options struct {
+	Provider  string // what it is chosen as, where that isn't its own name: a server with the API of another
 	Model     string
 	BaseURL   string
 	Key       string

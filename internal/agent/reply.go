@@ -120,6 +120,8 @@ func (t *turn) take(r *reply, ev provider.Event) {
 		r.calls = append(r.calls, *ev.Call)
 	case provider.KindUsage:
 		r.usage = *ev.Usage
+	case provider.KindNotice:
+		t.events.send(Event{Type: EventNotice, Text: ev.Text})
 	case provider.KindEnd:
 		r.end, r.opaque = ev.End, ev.Opaque
 	}

@@ -102,7 +102,7 @@ func (c *chooser) live(name string, configured bool) (provider.Model, error) {
 	}
 	d := ch.provider
 	options := provider.Options{
-		Model: ch.model, BaseURL: cmp.Or(c.env(d.BaseURLEnv), d.BaseURL), MaxTokens: c.Settings.MaxTokens,
+		Provider: d.Name, Model: ch.model, BaseURL: cmp.Or(c.env(d.BaseURLEnv), d.BaseURL), MaxTokens: c.Settings.MaxTokens,
 		Context: cmp.Or(c.Settings.ContextLength, contextOf(ch.model)), MaxTools: c.Settings.MaxTools, ExtraBody: c.Settings.ExtraBody,
 		Bounds: c.Settings.bounds(), Redact: c.Redact, Log: c.Log,
 	}
@@ -144,7 +144,11 @@ func (c *chooser) choose(name string, configured bool) (choice, error) {
 		return choice{}, err
 	}
 	if prefix, rest, ok := strings.Cut(name, "/"); ok && !(configured && c.Settings.Provider != "") {
-		if d := c.find(prefix); d != nil && d.New != nil {
+		d := c.find(prefix)
+		if d != nil && d.New == nil {
+			return choice{}, &provider.Error{Kind: provider.ErrSetup, Provider: d.Name, Model: rest, Message: "a tape is named by its file", Hint: "say -m " + d.Name + ":FILE, or another model"}
+		}
+		if d != nil {
 			return choice{rest, d, own != nil && own.Name == d.Name}, nil
 		}
 	}

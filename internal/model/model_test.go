@@ -61,7 +61,7 @@ func TestChoose_Order(t *testing.T) {
 		{"a slash that is no provider", "maker/x", "", []string{router}, "openrouter maker/x"},
 		{"a colon that is no tape", "qwen:8b", "model: {base_url: 'http://127.0.0.1:1'}", nil, "custom qwen:8b"},
 		{"an address alone", "x", "model: {base_url: 'http://127.0.0.1:1'}", []string{openai}, "custom x"},
-		{"another API at an address", "x", "model: {base_url: 'http://127.0.0.1:1', api_mode: anthropic_messages}", nil, "anthropic x"},
+		{"another API at an address", "x", "model: {base_url: 'http://127.0.0.1:1', api_mode: anthropic_messages}", nil, "custom x"},
 		{"nothing at all", "", "", nil, "OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY"},
 		{"nothing at all: the command", "x", "", nil, "hermes config set model.base_url"},
 		{"no model", "", "", []string{openai}, "hermes config set model.default"},
@@ -73,6 +73,7 @@ func TestChoose_Order(t *testing.T) {
 		{"an address that is none", "x", "model: {provider: custom, base_url: 'localhost:8080'}", nil, "looks like http://127.0.0.1:8080/v1"},
 		{"no such provider", "x", "model: {provider: opanai}", nil, "hermes config set model.provider"},
 		{"no tape", "replay:/nowhere/x.jsonl", "", nil, "the tape can't be played"},
+		{"a tape without its file", "replay/x", "", []string{openai}, "-m replay:FILE"},
 		{"a tape of nothing", "record:/tmp/x", "", nil, "record:FILE=[PROVIDER/]MODEL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestChoose_SettingsReachTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i := m.Info(); i.Context != 200_000 || i.MaxTools != 3 {
+		if i := m.Info(); i.Provider != "custom" || i.Context != 200_000 || i.MaxTools != 3 {
 			t.Errorf("%+v", i)
 		}
 		h, err := providertest.Hear(t.Context(), m, provider.Request{Messages: []provider.Message{{Role: provider.User, Text: "hi"}}})

@@ -64,6 +64,18 @@ func TestHeldSecrets_KeysThatLookLikePathsCount(t *testing.T) {
 	}
 }
 
+// PRV-10: the variable that is named for a model's key holds a secret, whatever it is called.
+func TestHeldSecrets_TheModelsKeyCounts(t *testing.T) {
+	home := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(home, "config.yaml"), []byte("model: {api_key_env: MINE}\n"), 0o600))
+	r, err := Open(t.Context(), Options{Home: home, Environ: []string{"MINE=planted-1234567"}})
+	must(t, err)
+	defer func() { must(t, r.Close(context.Background())) }()
+	if got := r.hide("it is planted-1234567"); strings.Contains(got, "planted") {
+		t.Errorf("shown: %s", got)
+	}
+}
+
 // SUD-3: what a session's person typed is forgotten with the session.
 func TestSession_EndForgetsTheSudoPassword(t *testing.T) {
 	r, err := Open(t.Context(), Options{Home: t.TempDir(), Environ: []string{}})

@@ -302,6 +302,9 @@ func (r *Runtime) lookupEnv(name string) (string, bool) {
 // heldSecrets are the values that never leave: variables and .env entries that are named like a secret.
 func (r *Runtime) heldSecrets() map[string]string {
 	out := map[string]string{}
+	if name := r.settings.model.KeyEnv; name != "" { // whatever it is called
+		out[name] = r.Getenv(name)
+	}
 	for _, from := range []map[string]string{r.environ, r.fromFile()} {
 		for name, value := range from {
 			if secret.IsSecretName(name) && !namesPlace(value) {

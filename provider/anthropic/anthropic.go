@@ -2,6 +2,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,7 @@ import (
 )
 
 const (
-	name    = "anthropic" // also the form of tool definitions
+	name    = "anthropic" // also of the form of tool definitions
 	version = "2023-06-01"
 )
 
@@ -37,9 +38,10 @@ type model struct {
 }
 
 func newModel(o provider.Options) (provider.Model, error) {
+	o.Provider = cmp.Or(o.Provider, name)
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: name, Model: o.Model, Message: "the address of the API is none", Hint: "it looks like http://127.0.0.1:8080; set it with `hermes config set model.base_url URL`"}
+		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: o.Provider, Model: o.Model, Message: "the address of the API is none", Hint: "it looks like http://127.0.0.1:8080; set it with `hermes config set model.base_url URL`"}
 	}
 	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/messages")
 	u.Path = strings.TrimSuffix(path, "/v1") + "/v1/messages"
@@ -47,12 +49,12 @@ func newModel(o provider.Options) (provider.Model, error) {
 }
 
 func (m *model) Info() provider.Info {
-	return provider.Info{Provider: name, Model: m.options.Model, Dialect: name, Context: m.options.Context, MaxTools: m.options.MaxTools}
+	return provider.Info{Provider: m.options.Provider, Model: m.options.Model, Dialect: name, Context: m.options.Context, MaxTools: m.options.MaxTools}
 }
 
 func (m *model) Stream(ctx context.Context, r provider.Request) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
-		d := &decoder{model: m.options.Model}
+		d := &decoder{provider: m.options.Provider, model: m.options.Model}
 		for range maxPauses {
 			again, ok := m.once(ctx, r, d, yield)
 			if !ok {
@@ -116,14 +118,14 @@ func (m *model) once(ctx context.Context, r provider.Request, d *decoder, yield 
 func (m *model) post(ctx context.Context, r provider.Request, paused []json.RawMessage) (*wire.Reply, error) {
 	body, err := m.body(r, paused)
 	if err != nil {
-		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: name, Model: m.options.Model, Message: "the request can't be written as JSON", Hint: "check model.extra_body", Err: err}
+		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: m.options.Provider, Model: m.options.Model, Message: "the request can't be written as JSON", Hint: "check model.extra_body", Err: err}
 	}
 	header := http.Header{"Anthropic-Version": {version}}
 	if m.options.Key != "" {
 		header.Set("X-Api-Key", m.options.Key)
 	}
 	return m.client.Post(ctx, wire.Exchange{
-		Provider: name, Model: m.options.Model, URL: m.url, Header: header, Body: body, Key: m.options.Key,
+		Provider: m.options.Provider, Model: m.options.Model, URL: m.url, Header: header, Body: body, Key: m.options.Key,
 	})
 }
 

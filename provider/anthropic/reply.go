@@ -56,6 +56,7 @@ type block struct {
 // decoder turns what the API sends into events, over all parts of a reply that it paused. Calls and the end are held back until the
 // reply is complete.
 type decoder struct {
+	provider string
 	model    string
 	out      []provider.Event
 	blocks   []*block // of the running part
@@ -283,5 +284,5 @@ func (d *decoder) opaque(all []*block) *provider.Opaque {
 	if !needed {
 		return nil
 	}
-	return &provider.Opaque{Provider: name, Model: d.model, Data: encode(content)}
+	return &provider.Opaque{Provider: d.provider, Model: d.model, Data: encode(content)}
 }

@@ -80,7 +80,7 @@ type turn struct {
 
 // body is a request. What a reply had when it was paused goes back as the assistant's last message.
 func (m *model) body(r provider.Request, paused []json.RawMessage) ([]byte, error) {
-	h := history{model: m.options.Model}
+	h := history{provider: m.options.Provider, model: m.options.Model}
 	for _, msg := range r.Messages {
 		h.add(msg)
 	}
@@ -135,10 +135,11 @@ func markedTools(list string) ([]json.RawMessage, error) {
 // history puts messages in the form of the API: roles alternate, beginning with the user's; results are first in the message behind
 // their calls; ids are unique and of the allowed characters.
 type history struct {
-	model string
-	turns []turn
-	ids   ids
-	bare  bool // the running turn has calls without thinking before them
+	provider string
+	model    string
+	turns    []turn
+	ids      ids
+	bare     bool // the running turn has calls without thinking before them
 }
 
 func (h *history) push(role string, blocks ...json.RawMessage) {
@@ -174,7 +175,7 @@ func (h *history) add(msg provider.Message) {
 // assistant gives the blocks of a message: in the order in which they came where that is known, with what the message holds now.
 func (h *history) assistant(msg provider.Message) (blocks []json.RawMessage, thinking bool) {
 	var kept []json.RawMessage
-	if o := msg.Opaque; o != nil && o.Provider == name && o.Model == h.model {
+	if o := msg.Opaque; o != nil && o.Provider == h.provider && o.Model == h.model {
 		_ = json.Unmarshal(o.Data, &kept) // what isn't ours stays out
 	}
 	text, calls := msg.Text, msg.Calls

@@ -44,7 +44,7 @@ func modelAt(t *testing.T, h http.Handler) provider.Model {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	m, err := newModel("custom", provider.Options{Model: "m", BaseURL: s.URL})
+	m, err := newModel(provider.Options{Provider: "custom", Model: "m", BaseURL: s.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestLearn_OtherRefusalsAreErrors(t *testing.T) {
 // The hosted API takes the newer name of the limit, others mostly the older.
 func TestLimit_NameByServer(t *testing.T) {
 	for base, want := range map[string]string{officialURL: "max_completion_tokens", "http://127.0.0.1:1/v1": "max_tokens"} {
-		m, err := newModel("openai", provider.Options{Model: "m", BaseURL: base})
+		m, err := newModel(provider.Options{Provider: "openai", Model: "m", BaseURL: base})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestAddress(t *testing.T) {
 		"https://h/openai/deployments/d?api-version=5": "https://h/openai/deployments/d/chat/completions?api-version=5",
 		"localhost:8080":                               "", "ftp://h/v1": "", "": "", "://": "",
 	} {
-		m, err := newModel("custom", provider.Options{Model: "m", BaseURL: base})
+		m, err := newModel(provider.Options{Provider: "custom", Model: "m", BaseURL: base})
 		if want == "" {
 			if err == nil {
 				t.Errorf("%q is taken", base)

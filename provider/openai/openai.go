@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,10 @@ func init() {
 		{Name: "custom", Description: "any server with this API at model.base_url", Rank: 90, Keyless: true},
 	} {
 		d.Mode = mode
-		d.New = func(o provider.Options) (provider.Model, error) { return newModel(d.Name, o) }
+		d.New = func(o provider.Options) (provider.Model, error) {
+			o.Provider = cmp.Or(o.Provider, d.Name)
+			return newModel(o)
+		}
 		provider.Register(d)
 	}
 }
@@ -41,32 +45,31 @@ func init() {
 const officialURL = "https://api.openai.com/v1"
 
 type model struct {
-	provider string
-	options  provider.Options
-	url      string
-	client   *wire.Client
+	options provider.Options
+	url     string
+	client  *wire.Client
 
 	mu     sync.Mutex
 	quirks quirks
 }
 
-func newModel(name string, o provider.Options) (provider.Model, error) {
+func newModel(o provider.Options) (provider.Model, error) {
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: name, Model: o.Model, Message: "the address of the API is none", Hint: "it looks like http://127.0.0.1:8080/v1; set it with `hermes config set model.base_url URL`"}
+		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: o.Provider, Model: o.Model, Message: "the address of the API is none", Hint: "it looks like http://127.0.0.1:8080/v1; set it with `hermes config set model.base_url URL`"}
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	if u.Path == "" { // servers of one's own are often given without it
 		u.Path = "/v1"
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/chat/completions") + "/chat/completions"
-	m := &model{provider: name, options: o, url: u.String(), client: wire.NewClient(o.Bounds)}
+	m := &model{options: o, url: u.String(), client: wire.NewClient(o.Bounds)}
 	m.quirks.oldLimit = !strings.HasPrefix(o.BaseURL, officialURL)
 	return m, nil
 }
 
 func (m *model) Info() provider.Info {
-	return provider.Info{Provider: m.provider, Model: m.options.Model, Dialect: dialect, Context: m.options.Context, MaxTools: m.options.MaxTools}
+	return provider.Info{Provider: m.options.Provider, Model: m.options.Model, Dialect: dialect, Context: m.options.Context, MaxTools: m.options.MaxTools}
 }
 
 func (m *model) Stream(ctx context.Context, r provider.Request) iter.Seq2[provider.Event, error] {
@@ -137,7 +140,7 @@ func (m *model) post(ctx context.Context, r provider.Request) (*wire.Reply, erro
 			header.Set("Authorization", "Bearer "+m.options.Key)
 		}
 		reply, err := m.client.Post(ctx, wire.Exchange{
-			Provider: m.provider, Model: m.options.Model, URL: m.url, Header: header, Body: body, Key: m.options.Key,
+			Provider: m.options.Provider, Model: m.options.Model, URL: m.url, Header: header, Body: body, Key: m.options.Key,
 		})
 		var refused *provider.Error
 		if !errors.As(err, &refused) || refused.Kind != provider.ErrSchema || !m.learn(q, refused.Message, body) {

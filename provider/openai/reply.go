@@ -208,5 +208,5 @@ func (d *decoder) opaque() *provider.Opaque {
 	if err != nil {
 		return nil
 	}
-	return &provider.Opaque{Provider: d.model.provider, Model: d.model.options.Model, Data: slices.Clip(data)}
+	return &provider.Opaque{Provider: d.model.options.Provider, Model: d.model.options.Model, Data: slices.Clip(data)}
 }

@@ -93,7 +93,7 @@ func (m *model) body(r provider.Request, q quirks) ([]byte, error) {
 	maps.Copy(body, m.options.ExtraBody)
 	out, err := json.Marshal(body)
 	if err != nil {
-		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: m.provider, Model: m.options.Model, Message: "the request can't be written as JSON", Hint: "check model.extra_body", Err: err}
+		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: m.options.Provider, Model: m.options.Model, Message: "the request can't be written as JSON", Hint: "check model.extra_body", Err: err}
 	}
 	return out, nil
 }
