@@ -240,14 +240,14 @@ func (t *turn) replace(ctx context.Context, history []entry, from, to int, with 
 	return nil
 }
 
-// lastStored is the id of the message that was stored last: results are stored as they come, and stand in the order of their calls.
-func lastStored(history []entry) (id int64) {
+// lastStored is the id of the last message that is stored, 0 if none is.
+func lastStored(history []entry) int64 {
 	for i := len(history) - 1; i >= 0; i-- {
-		if id = max(id, history[i].id); history[i].Role != provider.Tool {
-			break
+		if history[i].id != 0 {
+			return history[i].id
 		}
 	}
-	return id
+	return 0
 }
 
 // learnIDs fills in the ids under which messages are stored now.

@@ -55,7 +55,7 @@ func (a *app) begin(ctx context.Context, c choice, services ...any) (*runtime.Se
 		return nil, err
 	}
 	o := runtime.SessionOptions{
-		ID: c.session, Task: c.task, Platform: c.platform, Caller: tool.CallerCLI, Enabled: c.enabled, Disabled: c.disabled,
+		ID: c.session, Task: c.task, Platform: c.platform, Caller: tool.CallerCLI, Agent: true, Enabled: c.enabled, Disabled: c.disabled,
 		Yolo: c.yolo, YesTo: c.yes, Services: services, Progress: a.show(), User: c.session == "",
 	}
 	s := rt.Session(o)

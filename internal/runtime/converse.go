@@ -87,19 +87,19 @@ func (c *Conversation) open(ctx context.Context, st store.Store) error {
 	m := o.Use
 	if m == nil {
 		var err error
-		if m, err = r.Model(cmp.Or(o.Model, c.Session.Model)); err != nil {
+		if m, err = c.choose(); err != nil {
 			return err
 		}
 	}
 	c.model = m
 	c.settle(m)
-	o.Session.ID, o.Session.Agent, o.Session.Caller = c.Session.ID, true, tool.CallerModel
+	o.Session.ID, o.Session.Agent, o.Session.Model, o.Session.Caller = c.Session.ID, true, true, tool.CallerModel
 	o.Session.Task = c.Session.ID
 	if c.root = c.Session.ID; o.parent != nil {
 		c.root = o.parent.root
 	}
 	c.delegates(st)
-	o.Session.Services = append(slices.Clone(o.Session.Services), plans{st, c.Session.ID}, c.children)
+	o.Session.Services = append(slices.Clone(o.Session.Services), c.children)
 	o.Session.Progress = c.progress
 	c.session = r.Session(o.Session)
 	if o.Dir != "" || o.Resume != "" {
@@ -137,6 +137,24 @@ func (c *Conversation) open(ctx context.Context, st store.Store) error {
 	return err
 }
 
+// choose finds the model: the one named, else the one that the conversation was had with, which may be the configured one.
+func (c *Conversation) choose() (provider.Model, error) {
+	stored := c.Session.Model
+	if c.options.Model != "" || stored == "" {
+		return c.rt.Model(c.options.Model)
+	}
+	if m, err := c.rt.Model(""); err == nil && nameOf(m) == stored {
+		return m, nil
+	}
+	m, err := c.rt.Model(stored)
+	if err != nil {
+		return nil, fmt.Errorf("this conversation was had with %s; name another model with -m: %w", stored, err)
+	}
+	return m, nil
+}
+
+func nameOf(m provider.Model) string { return m.Info().Provider + "/" + m.Info().Model }
+
 // settle fills in what is stored of a new conversation, and what flags change of a resumed one.
 func (c *Conversation) settle(m provider.Model) {
 	o, s := &c.options, &c.Session
@@ -146,8 +164,7 @@ func (c *Conversation) settle(m provider.Model) {
 			s.Parent = o.parent.Session.ID
 		}
 	}
-	info := m.Info()
-	s.Model = info.Provider + "/" + info.Model
+	s.Model = nameOf(m)
 	if o.Session.Enabled == nil {
 		o.Session.Enabled = s.Enabled
 	}
@@ -311,17 +328,30 @@ func (c *Conversation) Close(ctx context.Context) error {
 	return err
 }
 
-// plans is the plan of one conversation, as its tool needs it.
+// plans is the plan of one session, as its tool needs it.
 type plans struct {
 	store   store.Store
 	session string
 }
 
 // Todos gives the plan.
-func (p plans) Todos(ctx context.Context) ([]store.Todo, error) { return p.store.Todos(ctx, p.session) }
+func (p plans) Todos(ctx context.Context) ([]store.Todo, error) {
+	todos, err := p.store.Todos(ctx, p.session)
+	if errors.Is(err, store.ErrUnknown) {
+		return nil, nil
+	}
+	return todos, err
+}
 
-// SetTodos replaces the plan.
+// SetTodos replaces the plan. A session that nobody talks in is kept for its plan alone.
 func (p plans) SetTodos(ctx context.Context, todos []store.Todo) error {
+	err := p.store.SetTodos(ctx, p.session, todos)
+	if !errors.Is(err, store.ErrUnknown) {
+		return err
+	}
+	if err := p.store.Begin(ctx, store.Session{ID: p.session, Source: "tool", Started: time.Now().UTC()}); err != nil {
+		return err
+	}
 	return p.store.SetTodos(ctx, p.session, todos)
 }
 

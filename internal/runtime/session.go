@@ -34,7 +34,8 @@ type SessionOptions struct {
 	Root     string           // the session that began this one's ancestors; "" = it is no child
 	YesTo    []string         // keys approved in advance
 	Services []any            // further services for the tools of this session
-	Agent    bool             // a model's conversation: the tools that need one run, and not their stubs
+	Agent    bool             // the tools that need an agent's stores run, and not their stubs
+	Model    bool             // a model's conversation: what needs one is on offer
 	User     bool             // there is no conversation: what goes on in the background belongs to the user, who sees all of it
 	Progress func(dispatch.Progress)
 }
@@ -72,7 +73,7 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	if o.Asker != nil {
 		s.request.Has = append(s.request.Has, tool.NeedAsker)
 	}
-	if o.Agent {
+	if o.Model {
 		s.request.Has = append(s.request.Has, tool.NeedModel)
 	}
 	place := func(ctx context.Context) (environment.Place, error) { return r.places.Place(ctx, o.Task) }
@@ -81,7 +82,7 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	s.inner = dispatch.Session{
 		ID: o.ID, Task: o.Task, Caller: o.Caller, Agent: o.Agent, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
 		Dir:      func() string { return r.places.Dir(o.Task) },
-		Services: &services{outer: r.services, held: append([]any{offer{s}, availability{r, o.Task}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}, skills, grants{r.place.Passthrough, skills}}, o.Services...)},
+		Services: &services{outer: r.services, held: append([]any{offer{s}, availability{r, o.Task}, plans{r.store, o.ID}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}, skills, grants{r.place.Passthrough, skills}}, o.Services...)},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
 		Facts:    func() dispatch.Facts { return r.facts(o, workspace) },
 	}

@@ -57,10 +57,44 @@ func (d *Database) Append(ctx context.Context, session string, messages ...Messa
 		if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(pos), 0) FROM messages WHERE session_id = ?", session).Scan(&last); err != nil {
 			return err
 		}
-		ids, err = d.insert(ctx, tx, place{session, last}, messages)
+		at := place{session, last}
+		if len(messages) == 1 && messages[0].Role == provider.Tool {
+			if at.after, err = reserved(ctx, tx, at, messages[0].CallID); err != nil {
+				return err
+			}
+		}
+		ids, err = d.insert(ctx, tx, at, messages)
 		return err
 	})
 	return ids, err
+}
+
+// reserved is the place of the result of a call: results come in any order and stand in that of their calls. It is the end for one
+// that answers no call of the last reply, or has an answer already.
+func reserved(ctx context.Context, tx *sql.Tx, end place, call string) (after int64, err error) {
+	var pos int64
+	var text string
+	err = tx.QueryRowContext(ctx, "SELECT pos, tool_calls FROM messages WHERE session_id = ? AND role = ? ORDER BY pos DESC LIMIT 1", end.session, string(provider.Assistant)).Scan(&pos, &text)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && text == "" {
+		return end.after, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var calls []provider.Call
+	if err := json.Unmarshal([]byte(text), &calls); err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(calls, func(c provider.Call) bool { return c.ID == call })
+	if i < 0 {
+		return end.after, nil
+	}
+	var taken bool
+	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM messages WHERE session_id = ? AND pos = ?)", end.session, pos+1+int64(i)).Scan(&taken)
+	if err != nil || taken {
+		return end.after, err
+	}
+	return pos + int64(i), nil
 }
 
 // Amend implements Store.

@@ -163,7 +163,8 @@ type Excerpt struct {
 type Store interface {
 	// Begin makes a session, or changes one that is there: fields that aren't zero are written, counters are left alone.
 	Begin(ctx context.Context, s Session) error
-	// Append adds messages at the end of a session, all or none, and returns their ids. A session that had ended goes on.
+	// Append adds messages at the end of a session, all or none, and returns their ids. Results that are added one by one stand in the
+	// order of their calls, whichever came first. A session that had ended goes on.
 	Append(ctx context.Context, session string, m ...Message) ([]int64, error)
 	// Amend changes the text of one of a session's messages.
 	Amend(ctx context.Context, session string, id int64, text string) error

@@ -65,9 +65,9 @@ type arguments struct {
 
 type task struct{ *tool.Function }
 
-func stub(context.Context, *tool.Call, arguments) (any, error) {
-	return nil, &tool.Refusal{Result: map[string]any{"error": toolName + " must be handled by the agent loop: there is no agent here whose child could do the work"}}
-}
+func stub(context.Context, *tool.Call, arguments) (any, error) { return nil, errNoAgent }
+
+var errNoAgent = &tool.Refusal{Result: map[string]any{"error": toolName + " must be handled by the agent loop: there is no agent here whose child could do the work"}}
 
 // Adapt implements tool.Adapter: the definition states the limits in force.
 func (*task) Adapt(_ context.Context, a tool.Adaptation) (tool.Definition, error) {
@@ -81,7 +81,7 @@ func (*task) Adapt(_ context.Context, a tool.Adaptation) (tool.Definition, error
 func (*task) RunAgent(ctx context.Context, c *tool.Call) (any, error) {
 	d, ok := tool.Service[Delegator](c)
 	if !ok {
-		return nil, errors.New("this session has no agent whose child could do the work")
+		return nil, errNoAgent
 	}
 	tasks, background, err := read(c.Args)
 	if err != nil {

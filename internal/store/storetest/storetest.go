@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"CompactionKeepsOrderAndLosesNothing", compaction},
 		{"AppendIsAllOrNothingAndInOrder", appends},
 		{"AmendingChangesWhatIsFound", amending},
+		{"ResultsStandInTheOrderOfTheirCalls", results},
 		{"TodosAreReplaced", todos},
 		{"EventsWaitUntilDelivered", events},
 		{"SecretsAreNotKept", secrets},
@@ -274,6 +275,22 @@ func amending(t *testing.T, s store.Store) {
 	if err := s.Amend(t.Context(), "a", id+1000, "x"); !errors.Is(err, store.ErrNoMessage) {
 		t.Errorf("a message that isn't there: %v", err)
 	}
+}
+
+// Results stand in the order of their calls, whichever came first; one that answers nothing stands at the end.
+func results(t *testing.T, s store.Store) {
+	begin(t, s, store.Session{ID: "a"})
+	say(t, s, "a", "do it")
+	_, err := s.Append(t.Context(), "a", store.Message{Message: provider.Message{Role: provider.Assistant, Calls: []provider.Call{{ID: "x"}, {ID: "y"}, {ID: "z"}}}})
+	must(t, err)
+	for _, id := range []string{"z", "x", "y", "y", "other"} {
+		_, err := s.Append(t.Context(), "a", store.Message{Message: provider.Message{Role: provider.Tool, CallID: id, Text: "of " + id}})
+		must(t, err)
+	}
+	say(t, s, "a", "thanks")
+	ms, err := s.Messages(t.Context(), "a")
+	must(t, err)
+	same(t, "the messages", texts(ms), []string{"do it", "", "of x", "of y", "of z", "of y", "of other", "thanks"})
 }
 
 func appends(t *testing.T, s store.Store) {
