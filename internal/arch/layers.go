@@ -96,7 +96,7 @@ var names = map[string][]string{
 	"daytona": {"backend/daytona"}, "vercel_sandbox": {"backend/vercel"}, "telegram": {"channel/telegram"},
 	"execute_code": {"toolset/code"}, "read_file": {"toolset/file"}, "write_file": {"toolset/file"},
 	"patch": {"toolset/file"}, "search_files": {"toolset/file"}, "web_search": {"toolset/web"}, "web_extract": {"toolset/web"},
-	"delegate_task": {"toolset/delegate"}, "session_search": {"toolset/recall"},
+	"openrouter": {"provider/openai"}, "delegate_task": {"toolset/delegate"}, "session_search": {"toolset/recall"},
 }
 
 // tables are the files in which the seeds fix names.

@@ -49,7 +49,10 @@ type call struct {
 }
 
 // complete tells whether the arguments that are there make a whole.
-func (c *call) complete() bool { return json.Valid([]byte(c.arguments.String())) }
+func (c *call) complete() bool {
+	text := c.arguments.String()
+	return strings.HasSuffix(text, "}") && json.Valid([]byte(text))
+}
 
 func (c *call) whole() *provider.Call {
 	if c.id == "" {

@@ -27,23 +27,22 @@ func (m *model) learn(sent quirks, message string, body []byte) bool {
 	if !slices.ContainsFunc(rejections, func(w string) bool { return strings.Contains(message, w) }) {
 		return false
 	}
-	names := func(field string) bool {
-		return strings.Contains(message, field) && strings.Contains(string(body), `"`+field+`"`)
-	}
-	next := sent
-	switch {
-	case !sent.noStreamOptions && (names("stream_options") || strings.Contains(message, "include_usage")):
-		next.noStreamOptions = true
-	case !sent.limitSwapped && (names("max_tokens") || names("max_completion_tokens")):
-		next.oldLimit, next.limitSwapped = !sent.oldLimit, true
-	case !sent.noReasoning && (names("reasoning_content") || names("reasoning_details") || names("reasoning")):
-		next.noReasoning = true
-	default:
-		return false
+	names := func(field string) bool { // or how it begins
+		return strings.Contains(message, field) && strings.Contains(string(body), `"`+field)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.quirks = next
+	q := &m.quirks // other requests may have learned something meanwhile
+	switch {
+	case !sent.noStreamOptions && (names("stream_options") || strings.Contains(message, "include_usage")):
+		q.noStreamOptions = true
+	case !sent.limitSwapped && (names("max_tokens") || names("max_completion_tokens")):
+		q.oldLimit, q.limitSwapped = !sent.oldLimit, true
+	case !sent.noReasoning && names("reasoning"):
+		q.noReasoning = true
+	default:
+		return false
+	}
 	return true
 }
 

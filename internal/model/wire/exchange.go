@@ -233,12 +233,15 @@ func (x *Exchange) network(message string, cause error) *provider.Error {
 	return &provider.Error{Kind: provider.ErrNetwork, Provider: x.Provider, Model: x.Model, Message: x.clean(message), Err: cause}
 }
 
+// minKey is how long a key is at least, in bytes; what servers of one's own are given for one may be a word.
+const minKey = 8
+
 // maxMessage is how much of a server's message is told, in bytes.
 const maxMessage = 2000
 
 // clean makes a server's text fit to be shown: no key, no control characters, not too long.
 func (x *Exchange) clean(text string) string {
-	if x.Key != "" {
+	if len(x.Key) >= minKey {
 		text = strings.ReplaceAll(text, x.Key, "[key]")
 	}
 	text = strings.Map(func(r rune) rune {

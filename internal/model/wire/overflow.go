@@ -14,7 +14,7 @@ var overflowWords = []string{
 	"prompt is too long", "input is too long", "exceed context limit", // Anthropic, Bedrock
 	"context window", "context length", "max_model_len", // Mistral, LM Studio, TGI, vLLM
 	"input token count", "exceeds the maximum number of tokens", // Gemini
-	"reduce the length", "too many tokens", "token limit exceeded",
+	"reduce the length",
 	"`inputs` tokens + `max_new_tokens` must be", // TGI
 }
 
