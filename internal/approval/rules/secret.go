@@ -226,8 +226,12 @@ func readsSecret(a *Act) []Hit {
 	}))
 }
 
-// seeks tells whether find looks for a name that only secrets have.
+// seeks tells whether find looks for a name that only secrets have, or all over a machine or a home for one that they often have.
 func (a *Act) seeks() bool {
+	telling := telling
+	if len(a.Words) > 1 && len(a.each(a.Words[1:2], grave)) > 0 {
+		telling = slices.Concat(telling, []string{".pem", ".p12", ".pfx", ".jks", "credentials", ".env"})
+	}
 	return slices.ContainsFunc(a.after("-name", "-iname", "-path"), func(w analysis.Word) bool {
 		name := analysis.Plain(w.Text)
 		return slices.ContainsFunc(telling, func(t string) bool { return strings.Contains(name, t) }) && !strings.HasSuffix(name, ".pub")
