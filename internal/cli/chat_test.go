@@ -175,6 +175,19 @@ func resumed(t *testing.T, k *talker, s *providertest.Server) {
 	}
 }
 
+// A server of one's own needs no configuration and no key: its address and a name are enough.
+func TestChat_AServerOfOnesOwnNeedsItsAddressAlone(t *testing.T) {
+	s := providertest.OpenAI(t, providertest.Script(t, providertest.Reply{Text: "Nothing yet."}))
+	k := newTalker(t, "")
+	k.env = append(k.env, "OPENAI_BASE_URL="+s.URL())
+	if out, errs, code := k.run(t, "", "chat", "-m", "openai/qwen3", "-q", "What is in this directory?"); code != 0 || out != "Nothing yet.\n" {
+		t.Errorf("exit %d: %q %s", code, out, errs)
+	}
+	if got := s.Requests()[0]; got.Model != "qwen3" || len(got.Tools) < 8 {
+		t.Errorf("%s with %q", got.Model, got.Tools)
+	}
+}
+
 // CHAT-5: the exit code is that of the outcome; nothing to say, no model and a wrong flag are told in one line.
 func TestChat_ExitCodes(t *testing.T) {
 	k := newTalker(t, "")

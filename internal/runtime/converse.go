@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/memory"
 	"github.com/hermes-runtime/hermes/internal/model"
 	"github.com/hermes-runtime/hermes/internal/registry"
+	"github.com/hermes-runtime/hermes/internal/skill"
 	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/provider"
 	"github.com/hermes-runtime/hermes/tool"
@@ -126,7 +128,7 @@ func (c *Conversation) open(ctx context.Context, st store.Store) error {
 		}
 	}
 	ao := agent.Options{
-		Model: m, Tools: c.session, Store: st, Session: c.Session, Resume: o.Resume != "", System: c.prompt(project).String(),
+		Model: m, Tools: c.session, Store: st, Session: c.Session, Resume: o.Resume != "", System: c.prompt(ctx, project).String(),
 		Limits: limits, Guard: r.settings.guardrails.config(), Compact: compact, Tree: c.tree, Listen: o.Listen, Log: r.log,
 	}
 	if project != nil {
@@ -197,7 +199,7 @@ func (c *Conversation) project() *agent.Project {
 }
 
 // prompt is what every request of the conversation begins with.
-func (c *Conversation) prompt(project *agent.Project) agent.Prompt {
+func (c *Conversation) prompt(ctx context.Context, project *agent.Project) agent.Prompt {
 	r := c.rt
 	p := agent.Prompt{Identity: cmp.Or(r.settings.agent.SystemPrompt, agent.Identity)}
 	if c.options.parent != nil {
@@ -221,8 +223,14 @@ func (c *Conversation) prompt(project *agent.Project) agent.Prompt {
 			}
 		}
 	}
+	if skills, ok := c.session.Service(reflect.TypeFor[*skill.Session]()).(*skill.Session); ok && c.session.Scope().Has(skillReader) {
+		p.Skills = skills.Index(ctx)
+	}
 	return p
 }
+
+// skillReader is the tool by which a skill is read: without it there is no use in knowing of them.
+const skillReader = "skill_view"
 
 // childOrders is what a child is told of its place.
 const childOrders = "You work for another agent, which has handed you one task. Nobody can answer questions: decide by yourself and say what you assumed. Your last message is all that is handed back: put into it what was found or done, with paths and numbers."

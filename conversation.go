@@ -1,0 +1,88 @@
+package hermes
+
+import (
+	"context"
+
+	"github.com/hermes-runtime/hermes/internal/agent"
+	"github.com/hermes-runtime/hermes/internal/runtime"
+	"github.com/hermes-runtime/hermes/provider"
+	"github.com/hermes-runtime/hermes/tool"
+)
+
+// An Outcome is how a turn of a conversation ended, an Event what happens in it meanwhile.
+type (
+	Outcome    = agent.Outcome
+	Status     = agent.Status     // Completed, Partial, Interrupted or Failed
+	ExitReason = agent.ExitReason // why a turn ended, in more detail
+	Event      = agent.Event
+	EventType  = agent.EventType
+)
+
+// How a turn ended.
+const (
+	Completed   = agent.Completed
+	Partial     = agent.Partial
+	Interrupted = agent.Interrupted
+	Failed      = agent.Failed
+)
+
+// What an Event tells.
+const (
+	EventText      = agent.EventText
+	EventReasoning = agent.EventReasoning
+	EventToolStart = agent.EventToolStart
+	EventProgress  = agent.EventProgress
+	EventToolEnd   = agent.EventToolEnd
+	EventUsage     = agent.EventUsage
+	EventNotice    = agent.EventNotice
+	EventError     = agent.EventError
+)
+
+// ConversationOptions makes a Conversation. The zero value is a new one with the configured model and every tool.
+type ConversationOptions struct {
+	Model    string         // [PROVIDER/]MODEL, or replay:FILE; "" = as configured. Link in provider/all
+	Use      provider.Model // a model of your own, in place of Model
+	Resume   string         // a stored conversation: its id, a prefix of it, its title, or "last"; "" = a new one
+	Session  SessionOptions
+	Dir      string      // where it works; "" = where it did, or where the runtime does
+	MaxTurns int         // requests to the model that one message may set off; 0 = as configured
+	Listen   func(Event) // called by one goroutine at a time, in order; nil = nobody listens
+}
+
+// Conversation is a model at work with tools. One turn runs at a time; Interrupt and Steer may be called meanwhile.
+type Conversation struct{ inner *runtime.Conversation }
+
+// Converse opens a conversation. Nothing is asked of the model yet. Close it.
+func (r *Runtime) Converse(ctx context.Context, o ConversationOptions) (*Conversation, error) {
+	s := o.Session
+	c, err := r.inner.Converse(ctx, runtime.ConversationOptions{
+		Session: runtime.SessionOptions{ID: s.ID, Enabled: s.Enabled, Disabled: s.Disabled, Asker: s.Asker, YesTo: s.YesTo},
+		Model:   o.Model, Use: o.Use, Source: "api", Resume: o.Resume, Dir: o.Dir, MaxTurns: o.MaxTurns, Listen: o.Listen,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Conversation{c}, nil
+}
+
+// ID names the conversation in the store.
+func (c *Conversation) ID() string { return c.inner.ID() }
+
+// Turn gives the model a message and lets it work until it has answered. Whatever happens, every call of the model has its result, and
+// all of it is stored.
+func (c *Conversation) Turn(ctx context.Context, text string) Outcome { return c.inner.Turn(ctx, text) }
+
+// Interrupt ends the turn that runs, and says why. It touches no later turn.
+func (c *Conversation) Interrupt(cause tool.Interruption) { c.inner.Interrupt(cause) }
+
+// Steer gives the model a message within the running turn, behind the results that it waits for. False: no turn runs.
+func (c *Conversation) Steer(text string) bool { return c.inner.Steer(text) }
+
+// Unread takes the steered messages that the turn ended too early for.
+func (c *Conversation) Unread() []string { return c.inner.Unread() }
+
+// History is the conversation as the next request will hold it.
+func (c *Conversation) History() []provider.Message { return c.inner.History() }
+
+// Close ends the conversation. What is stored stays, and can be resumed.
+func (c *Conversation) Close(ctx context.Context) error { return c.inner.Close(ctx) }
