@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (a *app) printProcesses(l process.List) error {
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	for i := range l.Processes {
 		p := &l.Processes[i]
-		state := p.Status
+		state := cmp.Or(p.Reason, p.Status) // lost, killed, … say more than that it ended
 		if p.ExitCode != nil {
 			state += fmt.Sprintf(" %d", *p.ExitCode)
 		}

@@ -61,6 +61,7 @@ type Listed struct {
 	Status   string  `json:"status"`
 	Preview  string  `json:"output_preview"`
 	ExitCode *int    `json:"exit_code,omitempty"`
+	Reason   string  `json:"completion_reason,omitempty"` // of one that ended
 	Kind     string  `json:"kind,omitempty"`
 	Detached bool    `json:"detached,omitempty"`
 	PTY      bool    `json:"pty,omitempty"`
@@ -93,7 +94,7 @@ func (t *Table) List(ctx context.Context, by Caller) (List, error) {
 func (t *Table) listed(i environment.JobInfo) Listed {
 	return Listed{
 		ID: i.ID, Command: t.head(i.Command, commandChars), Dir: string(i.Dir), PID: i.PID, Started: i.Started.UTC().Format(time.RFC3339),
-		Uptime: uptime(i), Status: string(i.Status), Preview: t.tail(i, listChars), ExitCode: i.ExitCode, Kind: i.Labels[LabelKind],
+		Uptime: uptime(i), Status: string(i.Status), Preview: t.tail(i, listChars), ExitCode: i.ExitCode, Reason: string(i.End), Kind: i.Labels[LabelKind],
 		Detached: i.Detached, PTY: i.Terminal != nil, StillRunning: t.refs(i.StillRunning),
 	}
 }

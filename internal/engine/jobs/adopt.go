@@ -237,7 +237,7 @@ func (j *job) loseOr(g *group.Group, as environment.JobEnd) {
 		return
 	}
 	if e := j.ending; e != nil {
-		r.End, r.Source = e.as, e.source
+		r.End, r.Source = e.As, e.Source
 	}
 	if j.lost != nil {
 		r.Output = *j.lost
@@ -253,6 +253,9 @@ func (j *job) killDetached(time.Duration) []environment.ProcessRef {
 	if g == nil {
 		j.look()
 		return nil
+	}
+	if j.elsewhere() {
+		j.announce()
 	}
 	left := g.End(j.t.o.Engine.Grace)
 	g.Close()

@@ -3,6 +3,9 @@
 package jobs
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -25,9 +28,13 @@ func (j *job) end() {
 	ended := time.Now()
 	j.settle(st)
 	left := st.Members()
+	announced := j.announced()
 	j.mu.Lock()
 	if j.life != nil {
 		j.life.Stop()
+	}
+	if j.ending == nil {
+		j.ending = announced
 	}
 	r := j.receiptOf(st.End())
 	j.mu.Unlock()
@@ -48,10 +55,10 @@ func (j *job) receiptOf(e engine.Ended) receipt {
 	r := receipt{Format: format, Signal: e.Signal, CPU: e.CPU.Seconds(), PeakKB: e.PeakKB, Limit: e.Limit, End: environment.EndExited, Source: e.Signal}
 	code := e.ExitCode
 	switch {
-	case j.ending != nil && j.ending.as == environment.EndTimeout:
-		code, r.End, r.Source = 124, environment.EndTimeout, j.ending.source
+	case j.ending != nil && j.ending.As == environment.EndTimeout:
+		code, r.End, r.Source = 124, environment.EndTimeout, j.ending.Source
 	case j.ending != nil:
-		r.End, r.Source = environment.EndKilled, j.ending.source
+		r.End, r.Source = environment.EndKilled, j.ending.Source
 		if code = -15; e.Signal == "SIGKILL" {
 			code = -9
 		}
@@ -82,6 +89,33 @@ func (j *job) complete(r *receipt, left []environment.ProcessRef) {
 	j.mu.Unlock()
 	close(j.over)
 	j.t.changed()
+}
+
+// announce leaves a note of who ends a job that another process keeps, which will see no more of it than a signal.
+func (j *job) announce() {
+	j.mu.Lock()
+	e := j.ending
+	j.mu.Unlock()
+	if e == nil {
+		return
+	}
+	b, err := json.Marshal(e)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(j.dir, endingFile), b, 0o600)
+	}
+	if err != nil {
+		j.t.o.Log.Warn("the keeper of a job isn't told who ends it", "id", j.rec.ID, "error", err)
+	}
+}
+
+// announced is such a note, nil where there is none.
+func (j *job) announced() *ending {
+	var e ending
+	b, err := os.ReadFile(filepath.Join(j.dir, endingFile))
+	if err != nil || json.Unmarshal(b, &e) != nil {
+		return nil
+	}
+	return &e
 }
 
 func (j *job) completion(r *receipt, left []environment.ProcessRef) *environment.JobEvent {

@@ -53,8 +53,8 @@ type job struct {
 
 // ending is why a job is being ended.
 type ending struct {
-	as     environment.JobEnd
-	source string
+	As     environment.JobEnd `json:"completion_reason"`
+	Source string             `json:"termination_source"`
 }
 
 var (

@@ -30,6 +30,7 @@ const (
 	logName     = "log"
 	gapFile     = "log.gap"
 	receiptFile = "receipt.json"
+	endingFile  = "ending.json" // who ends it, where that isn't its keeper
 	reserveFile = "receipt.reserved"
 	eventsFile  = "events"
 )

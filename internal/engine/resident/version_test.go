@@ -88,7 +88,7 @@ func TestKeeper_OfAnotherVersion(t *testing.T) {
 	if left, err := other.Kill(t.Context(), "test"); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
-	if i := endOf(t, other); i.Status != environment.JobExited {
+	if i := endOf(t, other); i.Status != environment.JobExited || i.End != environment.EndKilled || i.Source != "test" || i.ExitCode == nil || *i.ExitCode != -15 {
 		t.Errorf("%+v", i)
 	}
 	if err := former.Close(t.Context()); err != nil {
