@@ -178,6 +178,10 @@ func (s *Session) CallBatch(ctx context.Context, calls []tool.Request) []tool.Re
 // Interrupt ends the calls that are under way, and says why. Later calls are not affected.
 func (s *Session) Interrupt(cause tool.Interruption) { s.inner.Interrupt(cause) }
 
+// ResetEnvironment throws away where the session's commands run, with what goes on there: a container is removed even where it would be
+// kept. The next command makes it anew, in the directory and with the variables that the session has. Sessions that share it lose it too.
+func (s *Session) ResetEnvironment(ctx context.Context) error { return s.inner.ResetEnvironment(ctx) }
+
 // Override changes where the session's commands run and files lie, by configuration key: cwd is where it starts; env_type (the name
 // of a backend), docker_image, modal_image, singularity_image and daytona_image give it an environment of its own. It replaces what was
 // said before, at once; nil takes it back. An unknown key is an error; an unknown backend is one of the next call.

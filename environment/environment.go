@@ -90,6 +90,12 @@ type Command struct {
 	SudoSecret func(ctx context.Context) (string, error) `json:"-"` // answers sudo's askpass; nil = none
 }
 
+// Destroyer is a place that can be thrown away. Destroy is Close, and what the place would have kept beyond it, running processes
+// included, is ended and removed; files that the host keeps for it stay.
+type Destroyer interface {
+	Destroy(ctx context.Context) error
+}
+
 // Extra is a descriptor handed to the child under the number that a variable names.
 type Extra struct {
 	Name string // variable that holds the number

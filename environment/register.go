@@ -28,7 +28,8 @@ type Backend struct {
 	Lacking func(goos string) map[string]string
 	// Open makes the place, or finds the one that persisted for this key.
 	Open func(ctx context.Context, o OpenOptions) (Environment, error)
-	// Finds says that Open makes no place: it reaches one that is there in any case, so that looking for what goes on there starts nothing.
+	// Finds says that Open makes no place: it reaches one that is there in any case, so that looking for what goes on there starts
+	// nothing. Others do so with OpenOptions.Find alone.
 	Finds bool
 	// Probe tells doctor what works; each line is a finding.
 	Probe func(ctx context.Context, config any) []string
@@ -41,6 +42,7 @@ type OpenOptions struct {
 	Key         string            // which place: tasks with the same key share one
 	Config      any               // what Config returned, filled from the configuration
 	Dir         string            // terminal.cwd
+	Find        bool              // only look: nothing is made, started or kept from ending for it. The error is ErrGone where there is no such place
 	Replaces    bool              // a place of this key was found gone: the first command is to say that it runs in another
 	Overrides   map[string]string // what the task changes about its environment, by configuration key
 	HermesHome  string

@@ -61,14 +61,10 @@ func (m *maker) obtain(ctx context.Context) (*made, error) {
 		return nil, err
 	}
 	defer release()
-	all, err := m.d.listed(ctx, m.p.labels.home)
+	all, err := m.d.former(ctx, m.p.labels)
 	if err != nil {
-		return nil, fmt.Errorf("look for the container of an earlier run: %w", err)
+		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(c container.Summary) bool {
-		return c.Labels[labelTask] != m.p.labels.task || c.Labels[labelProfile] != m.p.labels.profile
-	})
-	slices.SortStableFunc(all, func(a, b container.Summary) int { return rank(a) - rank(b) })
 	for _, c := range all {
 		if c.Labels[labelConfig] != m.p.hash {
 			m.replace(ctx, c)
@@ -81,6 +77,19 @@ func (m *maker) obtain(ctx context.Context) (*made, error) {
 		}
 	}
 	return m.create(ctx)
+}
+
+// former gives the containers of earlier runs for the same use, those that run first.
+func (d *daemon) former(ctx context.Context, l labels) ([]container.Summary, error) {
+	all, err := d.listed(ctx, l.home)
+	if err != nil {
+		return nil, fmt.Errorf("look for the container of an earlier run: %w", err)
+	}
+	all = slices.DeleteFunc(all, func(c container.Summary) bool {
+		return c.Labels[labelTask] != l.task || c.Labels[labelProfile] != l.profile
+	})
+	slices.SortStableFunc(all, func(a, b container.Summary) int { return rank(a) - rank(b) })
+	return all, nil
 }
 
 func rank(c container.Summary) int {

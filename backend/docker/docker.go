@@ -119,7 +119,11 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 		return nil, err
 	}
 	p := &place{d: d, config: c, o: o, getenv: getenv, log: log}
-	e, err := p.open(ctx)
+	enter := p.open
+	if o.Find {
+		enter = p.find
+	}
+	e, err := enter(ctx)
 	if err != nil {
 		_ = d.Close()
 		return nil, unavailable(err)
@@ -167,6 +171,7 @@ func (p *place) open(ctx context.Context) (environment.Environment, error) {
 	}
 	e, err := contact.Open(ctx, contact.Options{
 		What: "container " + p.box.name, Info: p.base, Anew: p.o.Replaces, Dial: p.dial, Variables: p.variables, Release: p.release,
+		Destroy: p.destroy,
 	})
 	if err != nil {
 		p.giveUp(ctx)

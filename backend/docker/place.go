@@ -164,7 +164,7 @@ func (p *place) attach(ctx context.Context) (*link, error) {
 		return nil, p.explain(ctx, id, s, causeOf(ctx, err))
 	}
 	l := &link{Place: r}
-	if !p.config.Persist {
+	if !p.config.Persist && !p.o.Find {
 		l.ends = p.endsWithIt
 	}
 	return l, nil
@@ -226,12 +226,19 @@ func (p *place) variables() map[string]string {
 
 // release lets go of the container, or removes it if it isn't to be kept.
 func (p *place) release(ctx context.Context) error {
+	return p.leave(ctx, !p.config.Persist && !p.o.Find)
+}
+
+// destroy removes the container, whether it is to be kept or not.
+func (p *place) destroy(ctx context.Context) error { return p.leave(ctx, true) }
+
+func (p *place) leave(ctx context.Context, remove bool) error {
 	if p.stopSweep != nil {
 		p.stopSweep()
 	}
 	p.work.Wait() // its requests end with their context
 	var err error
-	if !p.config.Persist {
+	if remove {
 		err = p.d.end(ctx, p.box.id)
 	}
 	p.box.hold.release()

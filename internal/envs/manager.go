@@ -85,13 +85,13 @@ func (m *Manager) Renew(ctx context.Context, name string, old environment.Enviro
 	return m.Place(ctx, name)
 }
 
-// Reset throws the environment of key away and waits until it is closed. Tasks keep their directory and variables; the next use
-// makes a new one. Without an environment it does nothing.
+// Reset throws the environment of key away, one that would be kept too, and waits until that is done. Tasks keep their directory and
+// variables; the next use makes a new one. Without an environment it does nothing.
 func (m *Manager) Reset(ctx context.Context, key string) error {
 	m.mu.Lock()
 	var e *ending
 	if s := m.slots[key]; s != nil && s.env != nil {
-		e = m.retire(key, s)
+		e = m.remove(key, s, true)
 	}
 	m.mu.Unlock()
 	if e == nil {

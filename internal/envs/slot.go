@@ -25,6 +25,7 @@ type ending struct {
 	done   chan struct{}
 	before *ending // one of the same key that began earlier
 	what   string
+	throw  bool // it isn't kept either
 	err    error
 }
 
@@ -164,10 +165,14 @@ func (m *Manager) abandon(key string, s *slot) {
 }
 
 // retire takes an environment out of use and closes it beside the callers. Manager.mu is held.
-func (m *Manager) retire(key string, s *slot) *ending {
+func (m *Manager) retire(key string, s *slot) *ending { return m.remove(key, s, false) }
+
+// remove is retire for one that is thrown away, or closed. Manager.mu is held.
+func (m *Manager) remove(key string, s *slot, throw bool) *ending {
 	info := s.env.Info()
 	delete(m.slots, key)
 	e := m.leave(key, info.Backend+" "+info.ID)
+	e.throw = throw
 	m.dispose(key, s, e)
 	return e
 }
@@ -187,7 +192,11 @@ func (m *Manager) dispose(key string, s *slot, e *ending) {
 		if env != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), closeOne)
 			defer cancel()
-			err = env.Close(ctx)
+			leave := env.Close
+			if d, ok := env.(environment.Destroyer); ok && e.throw {
+				leave = d.Destroy
+			}
+			err = leave(ctx)
 		}
 		if err != nil {
 			m.log.Warn("an environment could not be closed", "key", key, "environment", e.what, "error", err)

@@ -6,10 +6,11 @@ import (
 	"fmt"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/process"
 )
 
-// distant are places of other backends than the configured one, opened to look for the jobs that they keep.
+// distant are places that are opened to look for the jobs that they keep, and for nothing else.
 type distant struct {
 	over context.Context // ends when the runtime closes
 	end  context.CancelCauseFunc
@@ -32,7 +33,7 @@ func (d *distant) close(ctx context.Context) error {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
 	case <-ctx.Done():
-		return fmt.Errorf("close the places of other backends: %w", context.Cause(ctx))
+		return fmt.Errorf("close the places that were looked into: %w", context.Cause(ctx))
 	}
 	var errs []error
 	for _, e := range d.open {
@@ -42,7 +43,7 @@ func (d *distant) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// find gives the place of a backend.
+// find gives the place of a backend, as far as there is one: nothing is made for it.
 func (d *distant) find(ctx context.Context, r *Runtime, b environment.Backend) (environment.Environment, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -60,6 +61,7 @@ func (d *distant) find(ctx context.Context, r *Runtime, b environment.Backend) (
 		return d.open[b.Name], nil
 	}
 	o, err := r.OpenOptions(b)
+	o.Find, o.Key = true, envs.DefaultKey
 	if err == nil && b.Check != nil {
 		err = b.Check(ctx, o.Config)
 	}
@@ -91,13 +93,12 @@ func (r *Runtime) jobsElsewhere(ctx context.Context) ([]process.Home, error) {
 		if b.Name == r.place.Backend || !r.keptAt(b) {
 			continue
 		}
-		if !b.Finds {
-			unseen = append(unseen, fmt.Errorf("what %s may keep is not shown, since to look there would start it: TERMINAL_ENV=%s hermes process list does", b.Name, b.Name))
-			continue
-		}
 		e, err := r.distant.find(ctx, r, b)
-		if err != nil {
-			unseen = append(unseen, fmt.Errorf("what %s may keep is not shown: %w", b.Name, err))
+		switch {
+		case errors.Is(err, environment.ErrGone): // nobody is there to keep any
+			continue
+		case err != nil:
+			unseen = append(unseen, fmt.Errorf("what %s may keep is not shown; TERMINAL_ENV=%s hermes process list tries harder: %w", b.Name, b.Name, err))
 			continue
 		}
 		if k, ok := e.(environment.Keeper); ok {

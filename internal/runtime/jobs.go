@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -32,17 +33,17 @@ func (r *Runtime) busy(key string) bool {
 	return r.jobs.Busy(ctx, env)
 }
 
-// jobHomes are the places that may keep jobs: those that are open, and the one that tasks share where looking into it makes nothing, or
-// where it may hold what an earlier process started.
+// jobHomes are the places that may keep jobs: those that are open, and the one that tasks share where it may hold what an earlier process
+// started. It is not made for that.
 func (r *Runtime) jobHomes(ctx context.Context) ([]process.Home, error) {
 	var failed error
 	open := r.places.Environments()
-	if _, there := open[envs.DefaultKey]; !there && r.mayKeepJobs() {
-		p, err := r.places.Place(ctx, envs.DefaultKey)
+	if _, there := open[envs.DefaultKey]; !there {
+		e, err := r.mayKeepJobs(ctx)
 		if err != nil {
 			failed = fmt.Errorf("look for background processes: %w", err)
-		} else {
-			open[envs.DefaultKey] = p.Environment
+		} else if e != nil {
+			open[envs.DefaultKey] = e
 		}
 	}
 	var homes []process.Home
@@ -54,10 +55,21 @@ func (r *Runtime) jobHomes(ctx context.Context) ([]process.Home, error) {
 	return homes, failed
 }
 
-// mayKeepJobs tells whether the place that tasks share can hold jobs of an earlier process.
-func (r *Runtime) mayKeepJobs() bool {
+// mayKeepJobs gives the place that tasks share, if it can hold jobs of an earlier process. One that has to be made is looked into as it is;
+// only where it stands still, and what was lost with that is to be told, is it set going.
+func (r *Runtime) mayKeepJobs(ctx context.Context) (environment.Environment, error) {
 	b, err := r.backend()
-	return err == nil && r.keptAt(b)
+	if err != nil || !r.keptAt(b) {
+		return nil, nil //nolint:nilnil // there is none, which is no error
+	}
+	if !b.Finds {
+		e, err := r.distant.find(ctx, r, b)
+		if err == nil || errors.Is(err, environment.ErrGone) {
+			return e, nil
+		}
+	}
+	p, err := r.places.Place(ctx, envs.DefaultKey)
+	return p.Environment, err
 }
 
 // keptAt tells whether places of a backend can hold jobs of an earlier process: on this machine they have a directory, and of any other

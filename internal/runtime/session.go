@@ -148,6 +148,12 @@ func (s *Session) Place(ctx context.Context) (environment.Place, error) { return
 // Interrupt ends the calls that are under way.
 func (s *Session) Interrupt(cause tool.Interruption) { s.calls.Interrupt(cause) }
 
+// ResetEnvironment throws away where this session's commands run, with what goes on there; the next command makes it anew, in the
+// directory and with the variables that the session has.
+func (s *Session) ResetEnvironment(ctx context.Context) error {
+	return s.runtime.places.Reset(ctx, s.runtime.places.Key(s.inner.Task))
+}
+
 // Override changes where this session's commands run and files lie, by configuration key: cwd is where it starts; env_type,
 // docker_image, modal_image, singularity_image and daytona_image give it an environment of its own. It replaces what was said before;
 // nil takes it back, and the session shares the default environment again. What runs in a place that it leaves this way is ended.

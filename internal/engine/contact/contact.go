@@ -28,6 +28,8 @@ type Options struct {
 	Dial func(ctx context.Context, d Dialing) (l Link, anew bool, err error)
 	// Release lets go of the place, after the last contact was closed; nil = there is no more to it.
 	Release func(ctx context.Context) error
+	// Destroy is Release for a place that is thrown away; nil = the same.
+	Destroy func(ctx context.Context) error
 	// Variables are given to every command that doesn't bring its whole environment, unless its state or itself sets them. They are
 	// asked for each time. nil = none.
 	Variables func() map[string]string
@@ -63,6 +65,7 @@ type (
 
 var (
 	_ environment.Environment = (*keeper)(nil)
+	_ environment.Destroyer   = (*keeper)(nil)
 	_ environment.Environer   = telling{}
 	_ environment.Forwarder   = telling{}
 	_ environment.Searcher    = full{}
@@ -275,7 +278,17 @@ func (f full) Search(ctx context.Context, q environment.Query) (environment.Matc
 func (k *keeper) Files() environment.FS { return &keptFS{k: k} }
 
 // Close lets go of the place.
-func (k *keeper) Close(ctx context.Context) error {
+func (k *keeper) Close(ctx context.Context) error { return k.leave(ctx, k.o.Release) }
+
+// Destroy lets go of the place and has it removed.
+func (k *keeper) Destroy(ctx context.Context) error {
+	if k.o.Destroy == nil {
+		return k.Close(ctx)
+	}
+	return k.leave(ctx, k.o.Destroy)
+}
+
+func (k *keeper) leave(ctx context.Context, release func(context.Context) error) error {
 	select {
 	case k.turn <- struct{}{}:
 		defer func() { <-k.turn }()
@@ -291,8 +304,8 @@ func (k *keeper) Close(ctx context.Context) error {
 	if l := k.live.Load(); l != nil {
 		err = (*l).Close(ctx)
 	}
-	if k.o.Release != nil {
-		err = errors.Join(err, k.o.Release(ctx))
+	if release != nil {
+		err = errors.Join(err, release(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("close %s: %w", k.o.What, err)
