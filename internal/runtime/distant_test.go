@@ -21,10 +21,12 @@ import (
 // what can't be seen. A session is not.
 func TestJobs_OfOtherBackendsAreShownToTheUser(t *testing.T) {
 	made := 0
-	for _, name := range []string{"lab-here", "lab-made"} {
-		environment.Register(environment.Backend{Name: name, Namespace: environment.NamespaceOwn, Open: func(context.Context, environment.OpenOptions) (environment.Environment, error) {
-			made++
-			return nil, environment.ErrUnavailable
+	for name, found := range map[string]error{"lab-here": environment.ErrGone, "lab-made": environment.ErrUnavailable, "lab-gone": environment.ErrGone} {
+		environment.Register(environment.Backend{Name: name, Namespace: environment.NamespaceOwn, Open: func(_ context.Context, o environment.OpenOptions) (environment.Environment, error) {
+			if !o.Find {
+				made++
+			}
+			return nil, found
 		}})
 	}
 	home := t.TempDir()
@@ -33,13 +35,15 @@ func TestJobs_OfOtherBackendsAreShownToTheUser(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(home, "jobs", "proc_0123456789ab", "job.json"), record, 0o600))
 	must(t, os.MkdirAll(filepath.Join(home, "run", "kept"), 0o700))
-	must(t, os.WriteFile(filepath.Join(home, "run", "kept", "lab-made"), nil, 0o600))
+	for _, name := range []string{"lab-here", "lab-made", "lab-gone"} {
+		must(t, os.WriteFile(filepath.Join(home, "run", "kept", name), nil, 0o600))
+	}
 	r, err := Open(t.Context(), Options{Home: home, Environ: []string{"TERMINAL_ENV=lab-here", "PATH=" + os.Getenv("PATH")}})
 	must(t, err)
 	defer func() { must(t, r.Close(context.Background())) }()
 	l, err := r.Jobs().List(t.Context(), process.Caller{User: true})
 	must(t, err)
-	if len(l.Processes) != 1 || l.Processes[0].Command != "old" || !strings.Contains(l.Note, "TERMINAL_ENV=lab-made") || made != 0 {
+	if len(l.Processes) != 1 || l.Processes[0].Command != "old" || !strings.Contains(l.Note, "TERMINAL_ENV=lab-made") || strings.Contains(l.Note, "lab-gone") || made != 0 {
 		t.Errorf("%+v, %d places made", l, made)
 	}
 	l, err = r.Jobs().List(t.Context(), process.Caller{Session: "s"})
@@ -148,7 +152,7 @@ func TestDoctor_EachOtherBackendHasItsOwnTime(t *testing.T) {
 	out := configured(t, "", Options{}).checkOthers(t.Context())
 	ok := 0
 	for _, f := range out {
-		if strings.HasPrefix(f.About, "lab-") && f.About != "lab-here" && f.About != "lab-made" && f.State == stateOK {
+		if (f.About == "lab-one" || f.About == "lab-two") && f.State == stateOK {
 			ok++
 		}
 	}
