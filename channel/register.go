@@ -22,6 +22,8 @@ type LocalOptions struct {
 	Out     *os.File
 	NoColor bool
 	Timeout time.Duration // for an answer; 0 = what the question says
+	// Interrupt is called when the person interrupts a question, beside the refusal; nil = an interrupt signal to this process.
+	Interrupt func()
 }
 
 var registered struct {

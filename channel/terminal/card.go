@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/ansi"
 )
 
 // maxShown is how many bytes of a command a card shows; more is hidden in the middle, never at a finding.
@@ -49,14 +50,14 @@ func found(i int, q channel.Question, width int) string {
 	f := q.Findings[i]
 	fmt.Fprintf(&b, "%d. %s\n", i+1, oneLine(f.Key))
 	if f.Reason != "" {
-		b.WriteString(indented(Visible(f.Reason), width))
+		b.WriteString(indented(ansi.Visible(f.Reason), width))
 	}
 	part := span(q.Command, f.Span)
 	if part != "" && part != q.Command {
-		b.WriteString(indent("at: "+short(Visible(part))) + "\n")
+		b.WriteString(indent("at: "+short(ansi.Visible(part))) + "\n")
 	}
 	if f.Text != "" && f.Text != part && f.Text != q.Command {
-		b.WriteString(indent("runs: "+short(Visible(f.Text))) + "\n")
+		b.WriteString(indent("runs: "+short(ansi.Visible(f.Text))) + "\n")
 	}
 	if f.Origin != "" {
 		b.WriteString(indent("inside: "+short(oneLine(f.Origin))) + "\n")
@@ -97,11 +98,11 @@ func facts(b *strings.Builder, q channel.Question, width int) {
 // full is the view: everything, nothing hidden.
 func full(q channel.Question, width int) string {
 	var b strings.Builder
-	b.WriteString("\nThe whole command:\n" + indent(Visible(q.Command)) + "\n")
+	b.WriteString("\nThe whole command:\n" + indent(ansi.Visible(q.Command)) + "\n")
 	for i, f := range q.Findings {
 		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, oneLine(f.Key), oneLine(f.ID))
-		b.WriteString(indent(Visible(f.Reason)) + "\n")
-		b.WriteString(indent("runs: "+Visible(f.Text)) + "\n")
+		b.WriteString(indent(ansi.Visible(f.Reason)) + "\n")
+		b.WriteString(indent("runs: "+ansi.Visible(f.Text)) + "\n")
 		if f.Origin != "" {
 			b.WriteString(indent("inside: "+oneLine(f.Origin)) + "\n")
 		}
@@ -109,7 +110,7 @@ func full(q channel.Question, width int) string {
 			b.WriteString(indent("on: "+oneLine(t)) + "\n")
 		}
 		if f.Payload != "" {
-			b.WriteString(indent("it stands in this text, decoded:\n"+indent(Visible(f.Payload))) + "\n")
+			b.WriteString(indent("it stands in this text, decoded:\n"+indent(ansi.Visible(f.Payload))) + "\n")
 		}
 	}
 	facts(&b, q, width)
@@ -165,7 +166,7 @@ func confirmation(q channel.Question, left time.Duration, width int) string {
 // asked shows a free question.
 func asked(q channel.Question, left time.Duration, width int) string {
 	var b strings.Builder
-	b.WriteString("\n" + wrap(Visible(q.Text), width))
+	b.WriteString("\n" + wrap(ansi.Visible(q.Text), width))
 	for i, o := range q.Options {
 		fmt.Fprintf(&b, "  %d  %s\n", i+1, oneLine(o))
 	}
@@ -218,7 +219,7 @@ func indented(text string, width int) string {
 
 // oneLine is Visible for what stands at the start of a line of the card's own: a line break in it would let a name of a directory, say,
 // write further lines of the card.
-func oneLine(s string) string { return strings.ReplaceAll(Visible(s), "\n", `\n`) }
+func oneLine(s string) string { return strings.ReplaceAll(ansi.Visible(s), "\n", `\n`) }
 
 func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
 
@@ -240,7 +241,7 @@ func span(command string, s [2]int) string {
 func abridged(q channel.Question) string {
 	text := q.Command
 	if len(text) <= maxShown {
-		return Visible(text)
+		return ansi.Visible(text)
 	}
 	keep := [][2]int{{0, maxShown / 3}, {len(text) - maxShown/6, len(text)}}
 	for _, f := range q.Findings {
@@ -260,7 +261,7 @@ func abridged(q channel.Question) string {
 			fmt.Fprintf(&b, "\n[… %d bytes hidden, v shows them …]\n", k[0]-at)
 			at = k[0]
 		}
-		b.WriteString(Visible(text[at:k[1]]))
+		b.WriteString(ansi.Visible(text[at:k[1]]))
 		at = k[1]
 	}
 	return b.String()

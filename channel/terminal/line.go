@@ -9,14 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/ansi"
 )
-
-// keys reads single keys from a terminal.
-type keys interface {
-	// next returns the next byte. ok is false when none came within the time; err is io.EOF when the terminal is gone.
-	next(wait time.Duration) (b byte, ok bool, err error)
-	close() error
-}
 
 // errEscaped means that the person left the question: Esc, Ctrl-D, or the terminal is gone.
 var errEscaped = errors.New("the person left the question")
@@ -49,9 +43,9 @@ func (p *prompt) line(ctx context.Context, d display) (string, error) {
 	for {
 		b, err := p.key(ctx, len(text) == 0)
 		if errors.Is(err, errPreview) {
-			p.out.print("\n" + p.lost + "> ")
+			p.print("\n" + p.lost + "> ")
 			if d == echo {
-				p.out.print(string(text))
+				p.print(string(text))
 			}
 			continue
 		}
@@ -61,7 +55,7 @@ func (p *prompt) line(ctx context.Context, d display) (string, error) {
 		switch {
 		case b == '\r' || b == '\n':
 			if d == echo {
-				p.out.print("\n")
+				p.print("\n")
 			}
 			return string(text), nil
 		case b == 3: // Ctrl-C
@@ -77,7 +71,7 @@ func (p *prompt) line(ctx context.Context, d display) (string, error) {
 				_, n := utf8.DecodeLastRune(text)
 				text = text[:len(text)-n]
 				if d == echo {
-					p.out.print("\b \b")
+					p.print("\b \b")
 				}
 			}
 		case b == 21: // Ctrl-U
@@ -85,7 +79,7 @@ func (p *prompt) line(ctx context.Context, d display) (string, error) {
 		case b >= 32 && len(text) < maxLine:
 			text = append(text, b)
 			if d == echo {
-				p.out.print(string([]byte{b}))
+				p.print(string([]byte{b}))
 			}
 		}
 	}
@@ -94,7 +88,7 @@ func (p *prompt) line(ctx context.Context, d display) (string, error) {
 func (p *prompt) erase(text []byte, d display) []byte {
 	if d == echo {
 		for range utf8.RuneCount(text) {
-			p.out.print("\b \b")
+			p.print("\b \b")
 		}
 	}
 	return text[:0]
@@ -119,7 +113,7 @@ func (p *prompt) key(ctx context.Context, remind bool) (byte, error) {
 		if p.previewed() {
 			return 0, errPreview
 		}
-		b, ok, err := p.keys.next(poll)
+		b, ok, err := p.keys.Next(poll)
 		if err != nil {
 			return 0, errEscaped
 		}
@@ -135,7 +129,7 @@ func (p *prompt) previewed() bool {
 	case text := <-p.preview:
 		p.preview = nil // a closed one brings nothing
 		if text != "" {
-			p.lost = wrap("What would be lost:", p.width) + indent(strings.TrimSuffix(Visible(text), "\n")) + "\n"
+			p.lost = wrap("What would be lost:", p.width) + indent(strings.TrimSuffix(ansi.Visible(text), "\n")) + "\n"
 		}
 		return p.lost != ""
 	default:
@@ -151,19 +145,19 @@ func (p *prompt) remind(left time.Duration) {
 		due := reminders[p.warned]
 		p.warned++
 		if due-left < time.Second { // one that was over before the prompt appeared is left out
-			p.out.print(fmt.Sprintf("\n%d s left to answer.\n> ", int(due.Seconds())))
+			p.print(fmt.Sprintf("\n%d s left to answer.\n> ", int(due.Seconds())))
 		}
 	}
 }
 
 // skipSequence reads the rest of an escape sequence, such as an arrow key's. It returns false for Esc alone.
 func (p *prompt) skipSequence() bool {
-	b, ok, err := p.keys.next(sequence)
+	b, ok, err := p.keys.Next(sequence)
 	if err != nil || !ok || b != '[' && b != 'O' {
 		return false
 	}
 	for range 32 {
-		b, ok, err = p.keys.next(sequence)
+		b, ok, err = p.keys.Next(sequence)
 		if err != nil || !ok || b >= 0x40 && b <= 0x7e {
 			return true
 		}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/keys"
 )
 
 // ErrNoTerminal is returned when input or output is no terminal: nobody would see the question.
@@ -56,7 +57,7 @@ func interruptSelf() {
 
 // Available tells whether a person can be asked: a terminal on both ends, on a system whose keys can be read one at a time.
 func (a *Asker) Available() bool {
-	return supported && term.IsTerminal(int(a.in.Fd())) && term.IsTerminal(int(a.out.Fd()))
+	return keys.Supported && term.IsTerminal(int(a.in.Fd())) && term.IsTerminal(int(a.out.Fd()))
 }
 
 // Ask shows the question and waits for a choice on offer. Everything but a clear yes is a no: Enter, Esc, the end of input, a word
@@ -66,16 +67,19 @@ func (a *Asker) Ask(ctx context.Context, q channel.Question) (answer channel.Ans
 	if !a.Available() {
 		return channel.Answer{}, ErrNoTerminal
 	}
-	keys, err := openKeys(a.in)
+	keys, err := keys.Open(a.in)
 	if err != nil {
 		return channel.Answer{}, fmt.Errorf("read keys from the terminal: %w", err)
 	}
 	defer func() {
-		if closeErr := keys.close(); err == nil && closeErr != nil {
+		if closeErr := keys.Close(); err == nil && closeErr != nil {
 			err = fmt.Errorf("give the terminal back: %w", closeErr)
 		}
 	}()
-	p := &prompt{asker: a, keys: keys, q: q, preview: q.Preview, out: &lines{w: a.out}, width: a.width()}
+	if err := keys.Discard(); err != nil { // what was typed before can't have been meant as an answer
+		return channel.Answer{}, err
+	}
+	p := &prompt{asker: a, keys: keys, q: q, preview: q.Preview, width: a.width()}
 	switch {
 	case q.Kind == channel.KindSecret:
 		return p.secret(ctx)
@@ -105,30 +109,26 @@ func (a *Asker) width() int {
 	return min(w, mostWidth)
 }
 
-// lines writes text to a terminal in raw mode, which needs a carriage return at each line's end.
-type lines struct{ w io.Writer }
-
-func (l *lines) print(s string) { _, _ = io.WriteString(l.w, strings.ReplaceAll(s, "\n", "\r\n")) }
-
 // prompt is one question at the terminal.
 type prompt struct {
 	asker   *Asker
-	keys    keys
+	keys    *keys.Reader
 	q       channel.Question
 	preview <-chan string // nil once it is shown
 	lost    string        // the preview
-	out     *lines
 	width   int
 	warned  int
 }
+
+func (p *prompt) print(s string) { _, _ = io.WriteString(p.asker.out, s) }
 
 // who is what the audit gets: the surface; the system's own account of who is logged in stands beside it there.
 const who = "person at the terminal"
 
 func (p *prompt) approval(ctx context.Context) (channel.Answer, error) {
-	p.out.print(card(p.q, p.width))
+	p.print(card(p.q, p.width))
 	for unknown := 0; unknown < 2; {
-		p.out.print(menu(p.q, p.left(), p.width))
+		p.print(menu(p.q, p.left(), p.width))
 		word, err := p.line(ctx, echo)
 		switch {
 		case errors.Is(err, errEscaped):
@@ -145,27 +145,27 @@ func (p *prompt) approval(ctx context.Context) (channel.Answer, error) {
 			continue
 		}
 		if c, ok := choose(p.q.Choices, word); ok {
-			p.out.print("→ " + string(c) + "\n")
+			p.print("→ " + string(c) + "\n")
 			return channel.Answer{Choice: c, Who: who}, nil
 		}
 		unknown++
-		p.out.print("That is no choice on offer.\n")
+		p.print("That is no choice on offer.\n")
 	}
 	return p.deny()
 }
 
 func (p *prompt) view() {
-	p.out.print(full(p.q, p.width))
+	p.print(full(p.q, p.width))
 	if p.lost != "" {
-		p.out.print(p.lost)
+		p.print(p.lost)
 	}
 }
 
 // confirm lets an act run only for whoever types what it destroys, at the first attempt.
 func (p *prompt) confirm(ctx context.Context) (channel.Answer, error) {
-	p.out.print(card(p.q, p.width))
+	p.print(card(p.q, p.width))
 	for {
-		p.out.print(confirmation(p.q, p.left(), p.width))
+		p.print(confirmation(p.q, p.left(), p.width))
 		typed, err := p.line(ctx, echo)
 		switch {
 		case errors.Is(err, errEscaped):
@@ -173,7 +173,7 @@ func (p *prompt) confirm(ctx context.Context) (channel.Answer, error) {
 		case err != nil:
 			return p.fail(ctx, err)
 		case typed == p.q.Confirm:
-			p.out.print("→ once\n")
+			p.print("→ once\n")
 			return channel.Answer{Choice: channel.Once, Typed: typed, Who: who}, nil
 		case typed == "v" || typed == "view":
 			p.view()
@@ -184,7 +184,7 @@ func (p *prompt) confirm(ctx context.Context) (channel.Answer, error) {
 }
 
 func (p *prompt) deny() (channel.Answer, error) {
-	p.out.print("→ deny\n")
+	p.print("→ deny\n")
 	return channel.Answer{Choice: channel.Deny, Who: who}, nil
 }
 
@@ -194,16 +194,16 @@ const interruptTime = time.Second
 func (p *prompt) fail(ctx context.Context, err error) (channel.Answer, error) {
 	switch {
 	case errors.Is(err, channel.ErrTimeout):
-		p.out.print("\nNobody answered in time" + p.denied(": denied") + ".\n")
+		p.print("\nNobody answered in time" + p.denied(": denied") + ".\n")
 	case errors.Is(err, channel.ErrInterrupted):
-		p.out.print("^C\n" + p.denied("→ deny\n"))
+		p.print("^C\n" + p.denied("→ deny\n"))
 		p.asker.interrupt()
 		select { // what is interrupted shall know when it gets the answer, so that it doesn't take it for a mere no
 		case <-ctx.Done():
 		case <-time.After(interruptTime):
 		}
 	default:
-		p.out.print("\nThe question was taken back.\n")
+		p.print("\nThe question was taken back.\n")
 	}
 	return channel.Answer{}, err
 }
@@ -218,16 +218,16 @@ func (p *prompt) denied(text string) string {
 
 // secret reads a secret without showing it. Enter alone, Esc and the end of input give an empty one.
 func (p *prompt) secret(ctx context.Context) (channel.Answer, error) {
-	p.out.print("\n" + oneLine(p.q.Title) + "\n")
+	p.print("\n" + oneLine(p.q.Title) + "\n")
 	if p.q.Command != "" { // who gives a password has to see what for
-		p.out.print("Command:\n" + indent(abridged(p.q)) + "\n")
+		p.print("Command:\n" + indent(abridged(p.q)) + "\n")
 	}
 	for _, n := range p.q.Notes {
-		p.out.print("  " + oneLine(n) + "\n")
+		p.print("  " + oneLine(n) + "\n")
 	}
-	p.out.print(fmt.Sprintf("Not shown while you type; Enter alone goes on without.%s\n> ", remaining(p.left())))
+	p.print(fmt.Sprintf("Not shown while you type; Enter alone goes on without.%s\n> ", remaining(p.left())))
 	word, err := p.line(ctx, hide)
-	p.out.print("\n")
+	p.print("\n")
 	switch {
 	case errors.Is(err, errEscaped):
 		word, err = "", nil
@@ -239,7 +239,7 @@ func (p *prompt) secret(ctx context.Context) (channel.Answer, error) {
 
 // clarify reads an answer in the person's own words, or the number of one on offer. Enter alone, Esc and the end of input give none.
 func (p *prompt) clarify(ctx context.Context) (channel.Answer, error) {
-	p.out.print(asked(p.q, p.left(), p.width))
+	p.print(asked(p.q, p.left(), p.width))
 	text, err := p.line(ctx, echo)
 	switch {
 	case errors.Is(err, errEscaped):

@@ -364,20 +364,3 @@ func TestAsk_LongCommandKeepsFindingsInView(t *testing.T) {
 	s.typeKeys(t, "\x1b")
 	<-got
 }
-
-func FuzzVisible(f *testing.F) {
-	for _, s := range []string{"ls", "\x1b[2J", "\u202e", "\xff\xfe", "a\tb\nc", "\U000e0041"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		v := terminal.Visible(s)
-		for _, r := range v {
-			if r < 0x20 && r != '\n' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x200b || r == 0xfffd && !strings.ContainsRune(s, 0xfffd) {
-				t.Errorf("%q came out as %q", s, v)
-			}
-		}
-		if again := terminal.Visible(v); again != v {
-			t.Errorf("%q isn't stable: %q", v, again)
-		}
-	})
-}

@@ -1,4 +1,5 @@
-// Package ansi removes terminal control sequences from a stream of UTF-8 text, in whatever pieces it comes.
+// Package ansi keeps text from driving a terminal: it removes control sequences from a stream of UTF-8 text, in whatever pieces it
+// comes, or writes them out for a person to see.
 //
 // Removed is what ECMA-48 defines: CSI, OSC, DCS, SOS, PM and APC with all their parameters, the two- and three-byte
 // escapes, and the C1 controls, which in UTF-8 are the code points U+0080 to U+009F. Everything else stays, the text of

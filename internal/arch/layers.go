@@ -20,7 +20,7 @@ const (
 
 // layers says where a package stands: the longest prefix of its path (relative to the module) counts.
 var layers = map[string]Layer{
-	"internal/config": Leaf, "internal/redact": Leaf, "internal/ansi": Leaf, "internal/textcap": Leaf, "internal/secret": Leaf,
+	"internal/config": Leaf, "internal/redact": Leaf, "internal/ansi": Leaf, "internal/keys": Leaf, "internal/textcap": Leaf, "internal/secret": Leaf,
 	"internal/atomicfile": Leaf, "internal/event": Leaf, "internal/approval/analysis": Leaf, "internal/approval/payload": Leaf,
 	"tool": Contract, "environment": Contract, "channel": Contract, "provider": Contract,
 	"internal/registry": Service, "internal/approval": Service, "internal/engine": Service, "internal/session": Service,
@@ -30,7 +30,7 @@ var layers = map[string]Layer{
 	"toolset": Module, "backend": Module, "channel/terminal": Module,
 	"provider/openai": Module, "provider/anthropic": Module, "provider/recorded": Module,
 	"internal/dispatch": Engine, "internal/agent": Engine,
-	"": Edge, "internal/runtime": Edge, "internal/cli": Edge, "internal/observe": Edge, "internal/bench": Edge,
+	"": Edge, "internal/runtime": Edge, "internal/cli": Edge, "internal/chat": Edge, "internal/observe": Edge, "internal/bench": Edge,
 	"cmd": Main, "backend/all": Main, "toolset/all": Main, "channel/all": Main, "provider/all": Main, "internal/gen": Main, "internal/arch": Main,
 	"internal/recipes": Main,
 	"examples":         Main,

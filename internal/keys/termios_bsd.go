@@ -1,10 +1,14 @@
 //go:build unix && !linux
 
-package terminal
+package keys
 
 import "golang.org/x/sys/unix"
 
-// fread is FREAD of <sys/fcntl.h>: the input queue.
-const fread = 1
+const (
+	getTermios = unix.TIOCGETA
+	setTermios = unix.TIOCSETA
+
+	fread = 1 // FREAD of <sys/fcntl.h>: the input queue
+)
 
 func flushInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, fread) }
