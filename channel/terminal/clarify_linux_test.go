@@ -20,10 +20,10 @@ func TestAsker_FreeQuestionIsAnsweredByALine(t *testing.T) {
 		t.Run(tc.keys, func(t *testing.T) {
 			s := openScreen(t)
 			out := s.ask(t.Context(), free(), nil)
-			s.waitFor(t, "> ", 1)
-			s.waitFor(t, `Which one,\x1b[2J Ann?`, 1)
-			s.waitFor(t, `  1  the first\none`, 1)
-			s.typeKeys(t, tc.keys)
+			s.WaitFor(t, "> ", 1)
+			s.WaitFor(t, `Which one,\x1b[2J Ann?`, 1)
+			s.WaitFor(t, `  1  the first\none`, 1)
+			s.Type(t, tc.keys)
 			if r := <-out; r.err != nil || r.answer.Text != tc.want || r.answer.Choice != "" {
 				t.Errorf("%+v %v", r.answer, r.err)
 			}
@@ -38,11 +38,11 @@ func TestAsker_FreeQuestionEndsWithoutAnAnswer(t *testing.T) {
 	if r := <-s.ask(t.Context(), q, nil); !errors.Is(r.err, channel.ErrTimeout) {
 		t.Errorf("after its time: %v", r.err)
 	}
-	s.waitFor(t, "Nobody answered in time.", 1)
+	s.WaitFor(t, "Nobody answered in time.", 1)
 	told := make(chan struct{})
 	out := s.ask(t.Context(), free(), func() { close(told) })
-	s.waitFor(t, "> ", 2)
-	s.typeKeys(t, "\x03")
+	s.WaitFor(t, "> ", 2)
+	s.Type(t, "\x03")
 	<-told
 	if r := <-out; !errors.Is(r.err, channel.ErrInterrupted) {
 		t.Errorf("after Ctrl-C: %v", r.err)

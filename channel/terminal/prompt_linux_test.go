@@ -6,8 +6,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/channel/terminal"
 )
@@ -37,12 +35,12 @@ func TestAsk_ConfirmationIsTypedToTheLetter(t *testing.T) {
 			q.Confirm, q.Choices = "/dev/sdb", []channel.Choice{channel.Once, channel.Deny}
 			got := s.ask(t.Context(), q, func() { t.Error("interrupted") })
 			for i, k := range c.keys {
-				s.waitFor(t, "\r\n> ", i+1)
-				s.typeKeys(t, k)
+				s.WaitFor(t, "\r\n> ", i+1)
+				s.Type(t, k)
 			}
 			r := <-got
 			if r.err != nil || r.answer.Choice != c.want {
-				t.Errorf("got %+v, %v; want %s\n%s", r.answer, r.err, c.want, s.text())
+				t.Errorf("got %+v, %v; want %s\n%s", r.answer, r.err, c.want, s.Text())
 			}
 			if typed := r.answer.Typed; (typed == "/dev/sdb") != (c.want == channel.Once) {
 				t.Errorf("typed %q", typed)
@@ -53,7 +51,7 @@ func TestAsk_ConfirmationIsTypedToTheLetter(t *testing.T) {
 
 func TestConfirms_OnlyAtATerminal(t *testing.T) {
 	s := openScreen(t)
-	var at channel.Confirmer = terminal.New(terminal.Options{In: s.tty, Out: s.tty})
+	var at channel.Confirmer = terminal.New(terminal.Options{In: s.TTY, Out: s.TTY})
 	if !at.Confirms() {
 		t.Error("a person at a terminal can't confirm")
 	}
@@ -66,20 +64,20 @@ func TestAsk_PreviewFillsIn(t *testing.T) {
 	preview := make(chan string, 1)
 	q.Preview = preview
 	got := s.ask(t.Context(), q, nil)
-	s.waitFor(t, "\r\n> ", 1)
-	if strings.Contains(s.text(), "would be lost") {
+	s.WaitFor(t, "\r\n> ", 1)
+	if strings.Contains(s.Text(), "would be lost") {
 		t.Error("a preview that hasn't come is announced")
 	}
-	s.typeKeys(t, "on")
-	s.waitFor(t, "> on", 1)
+	s.Type(t, "on")
+	s.WaitFor(t, "> on", 1)
 	preview <- "12 files, 3.1 MB\x1b[2J\nnot committed: a.go"
-	s.waitFor(t, "a.go\r\n> on", 1)
-	s.waitFor(t, "12 files", 1)
-	s.typeKeys(t, "ce\r")
+	s.WaitFor(t, "a.go\r\n> on", 1)
+	s.WaitFor(t, "12 files", 1)
+	s.Type(t, "ce\r")
 	if r := <-got; r.err != nil || r.answer.Choice != channel.Once {
-		t.Errorf("got %+v, %v\n%s", r.answer, r.err, s.text())
+		t.Errorf("got %+v, %v\n%s", r.answer, r.err, s.Text())
 	}
-	text := s.text()
+	text := s.Text()
 	if !strings.Contains(text, "What would be lost:\r\n    12 files, 3.1 MB\\x1b[2J\r\n    not committed: a.go\r\n> on") {
 		t.Errorf("shown:\n%s", text)
 	}
@@ -92,13 +90,13 @@ func TestAsk_APreviewOfNothingShowsNothing(t *testing.T) {
 	close(preview)
 	q.Preview = preview
 	got := s.ask(t.Context(), q, nil)
-	s.waitFor(t, "\r\n> ", 1)
-	s.typeKeys(t, "v\r")
-	s.waitFor(t, "\r\n> ", 2)
-	s.typeKeys(t, "d\r")
+	s.WaitFor(t, "\r\n> ", 1)
+	s.Type(t, "v\r")
+	s.WaitFor(t, "\r\n> ", 2)
+	s.Type(t, "d\r")
 	<-got
-	if strings.Contains(s.text(), "would be lost") {
-		t.Errorf("shown:\n%s", s.text())
+	if strings.Contains(s.Text(), "would be lost") {
+		t.Errorf("shown:\n%s", s.Text())
 	}
 }
 
@@ -108,11 +106,11 @@ func TestAsk_ShowsAReviewersObjection(t *testing.T) {
 	q := question()
 	q.Objection = "it would delete\nthe only copy"
 	got := s.ask(t.Context(), q, nil)
-	s.waitFor(t, "\r\n> ", 1)
-	s.typeKeys(t, "\r")
+	s.WaitFor(t, "\r\n> ", 1)
+	s.Type(t, "\r")
 	<-got
-	if !strings.Contains(s.text(), `A reviewer said no: it would delete\nthe only copy`) {
-		t.Errorf("shown:\n%s", s.text())
+	if !strings.Contains(s.Text(), `A reviewer said no: it would delete\nthe only copy`) {
+		t.Errorf("shown:\n%s", s.Text())
 	}
 }
 
@@ -129,29 +127,27 @@ func TestAsk_ViewShowsPayloadsAndAllTargets(t *testing.T) {
 	}
 	f.Reason = "deletes whole directories"
 	got := s.ask(t.Context(), q, nil)
-	s.waitFor(t, "\r\n> ", 1)
+	s.WaitFor(t, "\r\n> ", 1)
 	for _, want := range []string{"runs: rm -rf x", "inside: base64 › sh", "on: /data/a", "and on 3 more"} {
-		if !strings.Contains(s.text(), want) {
-			t.Errorf("the card lacks %q:\n%s", want, s.text())
+		if !strings.Contains(s.Text(), want) {
+			t.Errorf("the card lacks %q:\n%s", want, s.Text())
 		}
 	}
-	s.typeKeys(t, "v\r")
-	s.waitFor(t, "\r\n> ", 2)
+	s.Type(t, "v\r")
+	s.WaitFor(t, "\r\n> ", 2)
 	for _, want := range []string{"on: /data/h", `rm -rf x # \u202ehidden`} {
-		if !strings.Contains(s.text(), want) {
-			t.Errorf("the view lacks %q:\n%s", want, s.text())
+		if !strings.Contains(s.Text(), want) {
+			t.Errorf("the view lacks %q:\n%s", want, s.Text())
 		}
 	}
-	s.typeKeys(t, "d\r")
+	s.Type(t, "d\r")
 	<-got
 }
 
 // A72: readable at 40 columns, without colour, in a dumb terminal and aloud: no line of ours is longer, no cursor is moved.
 func TestAsk_ReadableAtFortyColumns(t *testing.T) {
 	s := openScreen(t)
-	if err := unix.IoctlSetWinsize(int(s.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 40}); err != nil {
-		t.Fatal(err)
-	}
+	s.Resize(t, 40, 24)
 	q := question()
 	q.Choices, q.Under = append([]channel.Choice{channel.Exact, channel.Under}, q.Choices...), "/data/src"
 	q.Notes = []string{`"recursive delete" is remembered for this very command only, because its target isn't known`}
@@ -159,24 +155,24 @@ func TestAsk_ReadableAtFortyColumns(t *testing.T) {
 	q.Objection = "the directory isn't one that a build would make again, and nobody asked for it"
 	q.Expires = time.Now().Add(time.Hour)
 	got := s.ask(t.Context(), q, nil)
-	s.waitFor(t, "\r\n> ", 1)
-	for line := range strings.SplitSeq(s.text(), "\r\n") {
+	s.WaitFor(t, "\r\n> ", 1)
+	for line := range strings.SplitSeq(s.Text(), "\r\n") {
 		if n := utf8.RuneCountInString(line); n > 40 {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
-	if strings.ContainsAny(s.text(), "\x1b\b") {
-		t.Errorf("the cursor is moved: %q", s.text())
+	if strings.ContainsAny(s.Text(), "\x1b\b") {
+		t.Errorf("the cursor is moved: %q", s.Text())
 	}
-	s.typeKeys(t, "\r")
+	s.Type(t, "\r")
 	<-got
 
 	q.Confirm = "/dev/sdb"
 	got = s.ask(t.Context(), q, nil)
-	s.waitFor(t, "\r\n> ", 2)
-	s.typeKeys(t, "\x1b")
+	s.WaitFor(t, "\r\n> ", 2)
+	s.Type(t, "\x1b")
 	<-got
-	for line := range strings.SplitSeq(s.text(), "\r\n") {
+	for line := range strings.SplitSeq(s.Text(), "\r\n") {
 		if n := utf8.RuneCountInString(line); n > 40 {
 			t.Errorf("%d columns: %q", n, line)
 		}

@@ -88,7 +88,7 @@ var testLibraries = []string{
 }
 
 // suites are packages that are not test files and yet test.
-var suites = []string{"environment/envtest", "tool/tooltest", "provider/providertest", "internal/script/scripttest", "internal/store/storetest"}
+var suites = []string{"environment/envtest", "tool/tooltest", "provider/providertest", "internal/script/scripttest", "internal/store/storetest", "internal/keys/keystest"}
 
 // names may stand as whole string literals in their own folder only.
 var names = map[string][]string{

@@ -1,0 +1,401 @@
+package chat
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/hermes-runtime/hermes/internal/agent"
+	"github.com/hermes-runtime/hermes/internal/ansi"
+)
+
+// ScreenOptions says what a screen is shown on. The zero value is standard output and standard error, without colour, drawn over where
+// the terminal can.
+type ScreenOptions struct {
+	Text  io.Writer               // what the model says; nil = standard output
+	Rest  io.Writer               // everything else, on the same terminal; nil = standard error
+	Size  func() (cols, rows int) // nil = of Rest
+	Color bool
+	Still bool                     // nothing that stands on the screen is changed, for screen readers
+	Dumb  bool                     // the terminal knows no control sequences; it is then still, too
+	Emoji func(tool string) string // nil = none
+}
+
+// Screen shows a conversation. What has been said and done scrolls away above; below it stand the calls that run and the message that
+// is being written, and they are drawn again as they change. It is safe for concurrent use.
+type Screen struct {
+	o     ScreenOptions
+	clean *ansi.Writer // in front of text: what a model says can't drive the terminal
+
+	mu      sync.Mutex
+	text    track
+	ours    bool // the last line is one of ours: line breaks before the text are left out
+	drawn   bool
+	above   int    // rows of what is drawn above the cursor
+	echoed  string // Still: of the message, what stands behind the prompt
+	calls   []*call
+	waiting time.Time // since when the model is waited for; zero = it isn't
+	ed      *editor
+	prompt  bool     // a message is expected
+	asking  bool     // a question has the terminal
+	held    []func() // what came meanwhile
+}
+
+// NewScreen makes a screen. Nothing is shown yet.
+func NewScreen(o ScreenOptions) *Screen {
+	if o.Text == nil {
+		o.Text = os.Stdout
+	}
+	if o.Rest == nil {
+		o.Rest = os.Stderr
+	}
+	if o.Size == nil {
+		o.Size = sizeOf(o.Rest)
+	}
+	if o.Emoji == nil {
+		o.Emoji = func(string) string { return "" }
+	}
+	o.Still = o.Still || o.Dumb
+	s := &Screen{o: o, text: track{to: o.Text}, ed: &editor{}}
+	s.clean = ansi.NewWriter(&s.text)
+	s.clean.DropControls = true
+	return s
+}
+
+// The size of a screen that doesn't tell, or tells nonsense.
+const (
+	usualCols, usualRows = 80, 24
+	leastCols, leastRows = 10, 3
+)
+
+func sizeOf(w io.Writer) func() (int, int) {
+	f, _ := w.(*os.File)
+	return func() (int, int) {
+		if f != nil {
+			if c, r, err := term.GetSize(int(f.Fd())); err == nil && c >= leastCols && r >= leastRows {
+				return c, r
+			}
+		}
+		return usualCols, usualRows
+	}
+}
+
+// do changes the screen, or, while a question has it, afterwards.
+func (s *Screen) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asking {
+		s.held = append(s.held, f)
+		return
+	}
+	f()
+}
+
+func (s *Screen) rest(text string) {
+	if text != "" {
+		_, _ = io.WriteString(s.o.Rest, text)
+	}
+}
+
+// say prints text of ours, above what is drawn.
+func (s *Screen) say(text string) { s.do(func() { s.line(text) }) }
+
+// note is say for what is less important.
+func (s *Screen) note(text string) { s.do(func() { s.line(s.paint(dim, text)) }) }
+
+func (s *Screen) line(text string) {
+	b := s.erase() + s.finish()
+	s.ours = true
+	s.rest(b + text + "\n" + s.draw())
+}
+
+// Write prints what somebody else has to say, such as a log. It never fails.
+func (s *Screen) Write(p []byte) (int, error) {
+	if text := strings.TrimSuffix(ansi.Strip(string(p)), "\n"); text != "" {
+		s.say(text)
+	}
+	return len(p), nil
+}
+
+// finish ends the line that the model's text stands in.
+func (s *Screen) finish() string {
+	if s.text.col == 0 {
+		return ""
+	}
+	s.text.col = 0
+	return "\n"
+}
+
+// endText ends the text of a turn.
+func (s *Screen) endText() {
+	s.do(func() {
+		s.rest(s.erase())
+		_ = s.clean.Close()
+		_, _ = io.WriteString(s.o.Text, s.finish())
+		s.waiting, s.calls = time.Time{}, nil
+		s.rest(s.draw())
+	})
+}
+
+// event shows what happens in a turn.
+func (s *Screen) event(e agent.Event) {
+	s.do(func() {
+		switch e.Type {
+		case agent.EventText:
+			s.stream(e.Text)
+		case agent.EventToolStart:
+			s.begin(e)
+		case agent.EventProgress:
+			s.progress(e)
+		case agent.EventToolEnd:
+			s.ended(e)
+		case agent.EventNotice:
+			s.line(s.paint(dim, ansi.Visible(e.Text)))
+		}
+	})
+}
+
+// stream prints the next piece of what the model says.
+func (s *Screen) stream(text string) {
+	if s.ours {
+		text = strings.TrimLeft(text, "\n")
+	}
+	text = strings.ReplaceAll(text, "\r", "")
+	if text == "" {
+		return
+	}
+	s.waiting = time.Time{}
+	s.ours = false
+	s.rest(s.erase())
+	s.text.cols, _ = s.o.Size()
+	_, _ = io.WriteString(s.clean, text)
+	s.rest(s.draw())
+}
+
+// track follows where the model's text stands.
+type track struct {
+	to   io.Writer
+	cols int // of the screen
+	col  int // behind the last line
+}
+
+func (t *track) Write(p []byte) (int, error) {
+	t.col = advance(t.col, t.cols, string(p))
+	return t.to.Write(p)
+}
+
+// expect shows whether a message is expected. While a turn runs, one that is being written is shown all the same.
+func (s *Screen) expect(on bool) {
+	s.do(func() {
+		if s.prompt == on {
+			return
+		}
+		b := s.erase()
+		if s.prompt = on; on {
+			b += s.finish()
+		}
+		s.rest(b + s.draw())
+	})
+}
+
+// awaited says that the model is waited for.
+func (s *Screen) awaited() { s.do(func() { s.waiting = time.Now(); s.redraw() }) }
+
+// edited shows the message as it is now.
+func (s *Screen) edited() { s.do(s.redraw) }
+
+// edit changes the message.
+func (s *Screen) edit(k stroke) {
+	s.mu.Lock()
+	s.ed.press(k)
+	s.mu.Unlock()
+	s.edited()
+}
+
+// take gives the message, and begins another.
+func (s *Screen) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ed.take()
+}
+
+// leave takes away what is drawn, for good.
+func (s *Screen) leave() {
+	s.expect(false)
+	s.do(func() {
+		s.ed, s.calls, s.waiting = &editor{}, nil, time.Time{}
+		s.redraw()
+	})
+}
+
+// sent leaves the message as it was written on the screen, and begins another.
+func (s *Screen) sent(text string) {
+	s.do(func() {
+		b := s.erase() + s.finish()
+		s.ours = true
+		if s.o.Still && s.prompt { // it stands there as it was typed
+			s.rest(b)
+			return
+		}
+		s.rest(b + promptSign + shown([]rune(text)) + "\n" + s.draw())
+	})
+}
+
+// clear empties the screen.
+func (s *Screen) clear() {
+	s.do(func() {
+		if !s.o.Still {
+			s.drawn, s.text.col = false, 0
+			s.rest("\x1b[H\x1b[2J" + s.draw())
+		}
+	})
+}
+
+// tick shows the time.
+func (s *Screen) tick() {
+	s.do(func() {
+		if !s.o.Still && (len(s.calls) > 0 || !s.waiting.IsZero()) {
+			s.redraw()
+		}
+	})
+}
+
+// pause gives the terminal to a question; what comes until resume is called is shown then.
+func (s *Screen) pause() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rest(s.erase() + s.finish())
+	s.asking, s.ours = true, true
+}
+
+func (s *Screen) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asking = false
+	for _, f := range s.held {
+		f()
+	}
+	s.held = nil
+	s.redraw()
+}
+
+func (s *Screen) redraw() {
+	if s.o.Still {
+		s.rest(s.echo())
+		return
+	}
+	s.rest(s.erase() + s.draw())
+}
+
+// erase takes away what is drawn, or leaves it where nothing is drawn over; the cursor is then behind the text.
+func (s *Screen) erase() string {
+	if !s.drawn {
+		return ""
+	}
+	s.drawn = false
+	if s.o.Still {
+		return "\n"
+	}
+	b := "\r"
+	if s.above > 0 {
+		b = fmt.Sprintf("\x1b[%dA\r", s.above)
+	}
+	b += "\x1b[J"
+	cols, _ := s.o.Size()
+	switch {
+	case s.text.col >= cols: // the text's next character begins this line
+		s.text.col = 0
+	case s.text.col > 0:
+		b += fmt.Sprintf("\x1b[A\x1b[%dG", s.text.col+1)
+	}
+	return b
+}
+
+// promptSign stands before a message.
+const promptSign = "> "
+
+// draw shows the calls that run, and the message where one is expected or begun.
+func (s *Screen) draw() string {
+	if s.o.Still {
+		return s.echo()
+	}
+	cols, rows := s.o.Size()
+	lines := s.running(cols-1, rows/2)
+	back := ""
+	s.above = len(lines) - 1
+	if s.prompt || !s.ed.empty() {
+		message, row, col := s.message(cols-1, max(1, rows/3))
+		s.above += 1 + row
+		if n := len(message) - 1 - row; n > 0 {
+			back = fmt.Sprintf("\x1b[%dA", n)
+		}
+		back += "\r"
+		if col > 0 {
+			back += fmt.Sprintf("\x1b[%dC", col)
+		}
+		message[0] = s.paint(bold, promptSign) + strings.TrimPrefix(message[0], promptSign)
+		lines = append(lines, message...)
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	s.drawn = true
+	b := strings.Join(lines, "\n") + back
+	if s.text.col > 0 {
+		b = "\n" + b
+	}
+	return b
+}
+
+// message breaks the message into rows and says where in them the cursor stands. Of a long one the rows around the cursor are shown.
+func (s *Screen) message(cols, most int) (rows []string, row, col int) {
+	var line strings.Builder
+	wide := 0
+	put := func(text string) {
+		for _, r := range text {
+			if wide+cells(r) > cols {
+				rows = append(rows, line.String())
+				line.Reset()
+				wide = 0
+			}
+			line.WriteRune(r)
+			wide += cells(r)
+		}
+	}
+	put(promptSign + shown(s.ed.text[:s.ed.at]))
+	row, col = len(rows), wide
+	put(shown(s.ed.text[s.ed.at:]))
+	rows = append(rows, line.String())
+	if over := len(rows) - most; over > 0 {
+		from := min(max(0, row-most/2), over)
+		rows, row = rows[from:from+most], row-from
+	}
+	return rows, row, col
+}
+
+// echo shows the message where nothing is drawn over: it adds, takes back at the end, or begins a line anew.
+func (s *Screen) echo() string {
+	if !s.prompt {
+		return ""
+	}
+	now := shown(s.ed.text)
+	before := s.echoed
+	s.echoed = now
+	added, longer := strings.CutPrefix(now, before)
+	removed, shorter := strings.CutPrefix(before, now)
+	switch {
+	case !s.drawn:
+		s.drawn = true
+		return promptSign + now
+	case longer:
+		return added
+	case shorter:
+		return strings.Repeat("\b \b", columns(removed))
+	}
+	return "\n" + promptSign + now
+}
