@@ -91,10 +91,10 @@ func nearest(name string, names []string) string {
 	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
-// distance counts the characters that are to be added, taken away or changed to make b of a; of a beginning, half of what is missing.
+// distance counts the characters that are to be added, taken away or changed to make b of a; what is a beginning is one change away.
 func distance(a, b string) int {
 	if strings.HasPrefix(b, a) {
-		return (len(b) - len(a) + 1) / 2
+		return 1
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {
