@@ -1,9 +1,9 @@
 package chat
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,16 +29,16 @@ type call struct {
 const mostArgument = 80
 
 // telling are the members of arguments that say best what a call is about, in order.
-var telling = []string{"command", "code", "path", "pattern", "query", "question", "goal", "url", "urls", "action", "name"}
+var telling = []string{"command", "code", "pattern", "query", "question", "goal", "path", "url", "urls", "action", "name"}
 
-// argument is what of a call's arguments tells what it is about, on one line: one of the telling ones, else the first text, else all.
+// argument is what of a call's arguments tells what it is about, on one line: one of the telling ones, else the longest text, else all.
 func argument(args json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(args, &members) != nil || len(members) == 0 {
 		return ""
 	}
 	text := string(args)
-	if name := tellingOf(args, members); name != "" {
+	if name := tellingOf(members); name != "" {
 		text = string(members[name])
 		_ = json.Unmarshal(members[name], &text)
 	}
@@ -49,26 +49,18 @@ func argument(args json.RawMessage) string {
 	return text
 }
 
-func tellingOf(args json.RawMessage, members map[string]json.RawMessage) string {
+func tellingOf(members map[string]json.RawMessage) (longest string) {
 	for _, name := range telling {
 		if len(members[name]) > 0 && (members[name][0] == '"' || members[name][0] == '[') {
 			return name
 		}
 	}
-	d := json.NewDecoder(bytes.NewReader(args))
-	_, _ = d.Token() // the opening brace
-	for d.More() {
-		t, err := d.Token()
-		name, _ := t.(string)
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return ""
-		}
-		if value[0] == '"' {
-			return name
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if v := members[name]; v[0] == '"' && len(v) > len(members[longest]) {
+			longest = name
 		}
 	}
-	return ""
+	return longest
 }
 
 func (s *Screen) head(tool string) string {
@@ -79,7 +71,7 @@ func (s *Screen) begin(e agent.Event) {
 	c := &call{id: e.Call, head: s.head(e.Tool), argument: argument(e.Args), began: time.Now()}
 	s.calls = append(s.calls, c)
 	s.waiting = time.Time{}
-	if s.o.Still {
+	if s.still {
 		s.line(strings.TrimSpace(c.head+" "+c.argument) + " …")
 		return
 	}

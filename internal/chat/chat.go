@@ -3,7 +3,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -71,7 +70,6 @@ type Host interface {
 	// Open opens a conversation, with notices for the person. It is store.ErrInUse if it is in use elsewhere.
 	Open(ctx context.Context, o Opening) (Conversation, []string, error)
 	Tools(ctx context.Context, c Conversation) ([]Tool, error)
-	Skills(ctx context.Context) ([]Skill, error)
 	// Find finds a stored one as Opening.Resume says.
 	Find(ctx context.Context, ref string) (store.Session, error)
 	Todos(ctx context.Context, session string) ([]store.Todo, error)
@@ -86,9 +84,8 @@ type Options struct {
 	Opening Opening  // of the first conversation; Asker and Listen are filled in
 	Busy    Busy     // "" = Interrupt
 	// Asker makes who asks the person; interrupt is to be called when they interrupt a question. nil = nobody can answer.
-	Asker func(interrupt func()) channel.Asker
-	// Resume is the command that goes on with a session.
-	Resume func(session string) string
+	Asker  func(interrupt func()) channel.Asker
+	Skills func(ctx context.Context) ([]Skill, error) // nil = there are none
 }
 
 // The exit codes.
@@ -104,21 +101,28 @@ const (
 	restEnd = 2 * time.Second
 )
 
-// Run has conversations until the person leaves, and returns the exit code. The error says why the first one could not be opened. Ending
-// ctx ends the chat. The terminal is given back on every way out.
-func Run(ctx context.Context, o Options) (code int, err error) {
-	t := &talk{o: o, screen: o.Screen, keyboard: &keyboard{file: o.In, out: o.Screen.o.Rest, dumb: o.Screen.o.Dumb}, strokes: make(chan stroke), interrupts: make(chan struct{}, 1)}
+// Left says how a chat ended.
+type Left struct {
+	Code     int      // to exit with
+	Sessions []string // that can be gone on with, the last one last
+}
+
+// Run has conversations until the person leaves. The error says why the first one could not be opened. Ending ctx ends the chat. The
+// terminal is given back on every way out.
+func Run(ctx context.Context, o Options) (left Left, err error) {
+	t := &talk{
+		o: o, screen: o.Screen, keyboard: &keyboard{file: o.In, out: o.Screen.o.Rest, dumb: o.Screen.o.Dumb},
+		strokes: make(chan stroke), interrupts: make(chan struct{}, 1),
+	}
 	if err := t.keyboard.open(); err != nil {
-		return 0, fmt.Errorf("read from the terminal: %w", err)
+		return left, fmt.Errorf("read from the terminal: %w", err)
 	}
 	defer func() {
 		t.screen.leave()
 		if closeErr := t.keyboard.close(); err == nil && closeErr != nil {
 			err = fmt.Errorf("give the terminal back: %w", closeErr)
 		}
-		for _, id := range t.left {
-			t.screen.say(o.farewell(id))
-		}
+		left.Sessions = t.left
 	}()
 	ctx, stop := t.signals(ctx)
 	defer stop()
@@ -126,18 +130,12 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	done := make(chan struct{})
 	go func() { defer close(done); t.keyboard.read(reading, t.strokes) }()
 	defer func() { cancel(); <-done }()
-	if err := t.first(ctx); err != nil {
-		return 0, err
+	if err := t.open(ctx, o.Opening); err != nil {
+		return left, err
 	}
 	defer t.close(ctx)
-	return t.run(ctx), nil
-}
-
-func (o Options) farewell(id string) string {
-	if o.Resume == nil {
-		return "session " + id
-	}
-	return fmt.Sprintf("session %s; go on with: %s", id, o.Resume(id))
+	left.Code = t.run(ctx)
+	return left, nil
 }
 
 // signals ends the context with an interrupt or a request to end, also a second time: dying of it would leave the terminal as it is.
@@ -162,13 +160,4 @@ func (t *talk) signals(ctx context.Context) (context.Context, func()) {
 		}
 	}()
 	return ctx, func() { signal.Stop(c); close(done); <-ended; cancel(nil) }
-}
-
-// first opens the first conversation.
-func (t *talk) first(ctx context.Context) error {
-	err := t.open(ctx, t.o.Opening)
-	if errors.Is(err, errDeclined) {
-		return fmt.Errorf("resume %s: %w", t.o.Opening.Resume, store.ErrInUse)
-	}
-	return err
 }

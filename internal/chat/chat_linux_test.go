@@ -24,7 +24,7 @@ func TestChat_AnswersAndLeaves(t *testing.T) {
 	s.shows("> fine\nGood.\n>")
 	s.prompt()
 	s.Type(t, "\x04")
-	s.leaves(0, "session s1; go on with: hermes chat --resume s1")
+	s.leaves(0, "s1")
 }
 
 // CHAT-4: what was never begun isn't stored, and can't be gone on with.
@@ -32,9 +32,6 @@ func TestChat_NothingSaidNothingStored(t *testing.T) {
 	s := (&play{}).sit(t, chat.ScreenOptions{}, chat.Options{})
 	s.say("/exit")
 	s.leaves(0)
-	if strings.Contains(screen(s.Text()), "go on with") {
-		t.Errorf("there is nothing to go on with:\n%s", screen(s.Text()))
-	}
 }
 
 // CHAT-2: parallel calls have a line each while they run, and leave one that says how they ended.
@@ -62,7 +59,7 @@ func TestChat_ACallHasALine(t *testing.T) {
 	close(first)
 	s.shows("Let me see.\n🔧 play /a/b ✗ N s error: no such file\n🔧 work make\\nall \\x1b[2J ✓ N s\nDone.\n>")
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // CHAT-9.
@@ -72,7 +69,7 @@ func TestChat_WhatTheModelSaysCantDriveTheTerminal(t *testing.T) {
 	s.say("hi")
 	s.shows("bcde f")
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // CHAT-3: Ctrl-C ends the turn, not the program; the history stays good for the next.
@@ -93,7 +90,7 @@ func TestChat_CtrlCEndsTheTurn(t *testing.T) {
 	s.say("and now?")
 	s.shows("Again.\n>")
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // CHAT-3: the prompt is back though a handler ignores its context, and what is sent then waits for its end.
@@ -116,7 +113,7 @@ func TestChat_CtrlCWhileAHandlerDoesNotStop(t *testing.T) {
 		t.Errorf("the model heard %q", h)
 	}
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // CHAT-3.
@@ -128,7 +125,7 @@ func TestChat_CtrlCTwiceLeaves(t *testing.T) {
 	s.say("go")
 	s.shows("Well")
 	s.Type(t, "\x03\x03")
-	s.leaves(130, "session s1; go on with: hermes chat --resume s1")
+	s.leaves(130, "s1")
 }
 
 // CHAT-3: at the prompt the line is cleared, then there is a hint, then the end.
@@ -164,7 +161,7 @@ func TestChat_AMessageInterrupts(t *testing.T) {
 		t.Errorf("the model heard %q", h)
 	}
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // INT-3: queued messages begin turns of their own, in order.
@@ -184,7 +181,7 @@ func TestChat_MessagesQueue(t *testing.T) {
 		t.Errorf("the model heard %q", h)
 	}
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // INT-3: a steering message is told with the results; one that no request could hold isn't lost.
@@ -212,7 +209,7 @@ func TestChat_MessagesSteer(t *testing.T) {
 		t.Errorf("the model heard %q", h)
 	}
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // CHAT-2: a question stops the drawing, takes the keyboard, and gives it back; what was written meanwhile is still there.
@@ -248,7 +245,7 @@ func TestChat_AQuestionHasTheTerminal(t *testing.T) {
 	}
 	s.shows("Thanks.\n> mean")
 	s.Type(t, "\x15/exit\r")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // CHAT-3, INT-5: Ctrl-C in a question is Ctrl-C in its turn.
@@ -268,7 +265,7 @@ func TestChat_CtrlCInAQuestion(t *testing.T) {
 	s.Type(t, "\x03")
 	s.shows("interrupted\n>")
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // CHAT-7: what is pasted is one message.
@@ -284,7 +281,7 @@ func TestChat_PastedLinesAreOneMessage(t *testing.T) {
 		t.Errorf("the model heard %q", h)
 	}
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s1")
 }
 
 // CHAT-7: an unknown command is an error that names the nearest; the model never hears of it.
@@ -318,7 +315,7 @@ func TestChat_Commands(t *testing.T) {
 		s.shows(c.shows)
 	}
 	s.say("/exit")
-	s.leaves(0, "session s2; go on with: hermes chat --resume s2\nsession s1; go on with: hermes chat --resume s1")
+	s.leaves(0, "s2", "s1")
 	if o := p.opens[len(p.opens)-1]; o.Resume != "s1" || o.Model != "other" {
 		t.Errorf("opened %+v", o)
 	}
@@ -330,7 +327,7 @@ func TestChat_ASessionInUseIsOpenedOnlyAfterAsking(t *testing.T) {
 	s := p.sit(t, chat.ScreenOptions{}, chat.Options{})
 	s.shows("in use elsewhere")
 	s.say("")
-	<-s.code
+	<-s.left
 	if s.err == nil || len(p.opens) != 1 {
 		t.Errorf("%v, opened %d times", s.err, len(p.opens))
 	}
@@ -340,5 +337,5 @@ func TestChat_ASessionInUseIsOpenedOnlyAfterAsking(t *testing.T) {
 	s.say("hi")
 	s.shows("Hi.\n>")
 	s.say("/exit")
-	s.leaves(0)
+	s.leaves(0, "s3")
 }

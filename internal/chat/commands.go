@@ -63,12 +63,20 @@ func (t *talk) command(ctx context.Context, name, rest string) {
 	}
 }
 
+// skills are those that commands begin.
+func (t *talk) skills(ctx context.Context) ([]Skill, error) {
+	if t.o.Skills == nil {
+		return nil, nil
+	}
+	return t.o.Skills(ctx)
+}
+
 // useSkill is what a skill's command says to the model.
 const useSkill = "Load the skill %q and follow it. %s"
 
 // skill begins a skill. Nothing that isn't one reaches the model.
 func (t *talk) skill(ctx context.Context, name, rest string) error {
-	skills, err := t.o.Host.Skills(ctx)
+	skills, err := t.skills(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,7 +127,7 @@ func (t *talk) help(ctx context.Context, _ string) error {
 	for _, o := range orders {
 		fmt.Fprintf(&b, "%-17s %s\n", strings.TrimSpace("/"+o.name+" "+o.takes), o.help)
 	}
-	skills, err := t.o.Host.Skills(ctx)
+	skills, err := t.skills(ctx)
 	for _, s := range skills {
 		fmt.Fprintf(&b, "%-17s %s\n", "/"+oneLine(s.Name), oneLine(s.Description))
 	}
@@ -176,11 +184,11 @@ func (t *talk) change(ctx context.Context, name string) error {
 	if !t.said {
 		return t.open(ctx, Opening{Model: name})
 	}
-	id := t.c.ID()
+	id, before := t.c.ID(), t.model
 	t.close(ctx) // it can be opened once only
 	err := t.open(ctx, Opening{Resume: id, Model: name})
 	if err != nil {
-		if again := t.open(ctx, Opening{Resume: id}); again != nil {
+		if again := t.open(ctx, Opening{Resume: id, Model: before}); again != nil {
 			t.leave(exitFailed)
 			err = errors.Join(err, again)
 		}

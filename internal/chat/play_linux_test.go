@@ -161,7 +161,7 @@ func (p *play) Tools(context.Context, chat.Conversation) ([]chat.Tool, error) {
 	return []chat.Tool{{Name: "work", Toolset: "labour", Description: "Does the work.\nAt length."}}, nil
 }
 
-func (p *play) Skills(context.Context) ([]chat.Skill, error) {
+func skills(context.Context) ([]chat.Skill, error) {
 	return []chat.Skill{{Name: "knitting", Description: "makes scarves"}}, nil
 }
 
@@ -181,14 +181,14 @@ func (p *play) Sessions(ctx context.Context) ([]store.Entry, error) {
 type seat struct {
 	*keystest.Screen
 	t    *testing.T
-	code chan int
+	left chan chat.Left
 	err  error
 }
 
 // sit begins a play. What is not said of the options is filled in.
 func (p *play) sit(t *testing.T, look chat.ScreenOptions, o chat.Options) *seat {
 	t.Helper()
-	s := &seat{Screen: keystest.Open(t), t: t, code: make(chan int, 1)}
+	s := &seat{Screen: keystest.Open(t), t: t, left: make(chan chat.Left, 1)}
 	p.t = t
 	if p.store == nil {
 		d, err := store.Open(t.Context(), store.Options{})
@@ -204,14 +204,14 @@ func (p *play) sit(t *testing.T, look chat.ScreenOptions, o chat.Options) *seat 
 	o.Asker = func(interrupt func()) channel.Asker {
 		return terminal.New(terminal.Options{In: s.TTY, Out: s.TTY, Interrupt: interrupt})
 	}
-	o.Resume = func(id string) string { return "hermes chat --resume " + id }
+	o.Skills = skills
 	before := s.Settings(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		var code int
-		code, s.err = chat.Run(t.Context(), o)
-		s.code <- code
+		var left chat.Left
+		left, s.err = chat.Run(t.Context(), o)
+		s.left <- left
 	}()
 	t.Cleanup(func() { // the test's context has ended
 		<-done
@@ -256,16 +256,11 @@ func (s *seat) say(text string) {
 	s.Type(s.t, text+"\r")
 }
 
-// leaves waits for the end, and for the last line.
-func (s *seat) leaves(code int, last ...string) {
+// leaves waits for the end.
+func (s *seat) leaves(code int, sessions ...string) {
 	s.t.Helper()
-	defer func() {
-		for _, l := range last {
-			s.Until(s.t, "the last line isn't "+l, func(shown string) bool { return strings.HasSuffix(screen(shown), "\n"+l) })
-		}
-	}()
-	if got := <-s.code; got != code || s.err != nil {
-		s.t.Errorf("left with %d, %v, want %d:\n%s", got, s.err, code, screen(s.Text()))
+	if got := <-s.left; got.Code != code || s.err != nil || fmt.Sprint(got.Sessions) != fmt.Sprint(sessions) {
+		s.t.Errorf("left with %+v, %v, want %d and %s:\n%s", got, s.err, code, sessions, screen(s.Text()))
 	}
 }
 

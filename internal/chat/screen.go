@@ -21,8 +21,7 @@ type ScreenOptions struct {
 	Rest  io.Writer               // everything else, on the same terminal; nil = standard error
 	Size  func() (cols, rows int) // nil = of Rest
 	Color bool
-	Still bool                     // nothing that stands on the screen is changed, for screen readers
-	Dumb  bool                     // the terminal knows no control sequences; it is then still, too
+	Dumb  bool                     // the terminal knows no control sequences
 	Emoji func(tool string) string // nil = none
 }
 
@@ -34,10 +33,11 @@ type Screen struct {
 
 	mu      sync.Mutex
 	text    track
+	still   bool // nothing that stands on the screen is changed
 	ours    bool // the last line is one of ours: line breaks before the text are left out
 	drawn   bool
 	above   int    // rows of what is drawn above the cursor
-	echoed  string // Still: of the message, what stands behind the prompt
+	echoed  string // still: of the message, what stands behind the prompt
 	calls   []*call
 	waiting time.Time // since when the model is waited for; zero = it isn't
 	ed      *editor
@@ -60,12 +60,14 @@ func NewScreen(o ScreenOptions) *Screen {
 	if o.Emoji == nil {
 		o.Emoji = func(string) string { return "" }
 	}
-	o.Still = o.Still || o.Dumb
-	s := &Screen{o: o, text: track{to: o.Text}, ed: &editor{}}
+	s := &Screen{o: o, still: o.Dumb, text: track{to: o.Text}, ed: &editor{}}
 	s.clean = ansi.NewWriter(&s.text)
 	s.clean.DropControls = true
 	return s
 }
+
+// Still has nothing changed any more that stands on the screen. It is for screen readers, which would read it again and again.
+func (s *Screen) Still() { s.do(func() { s.still = true }) }
 
 // The size of a screen that doesn't tell, or tells nonsense.
 const (
@@ -233,23 +235,23 @@ func (s *Screen) leave() {
 	})
 }
 
-// sent leaves the message as it was written on the screen, and begins another.
+// sent leaves the message as it was written on the screen. None is expected any more.
 func (s *Screen) sent(text string) {
 	s.do(func() {
+		there := s.still && s.prompt // as it was typed
 		b := s.erase() + s.finish()
-		s.ours = true
-		if s.o.Still && s.prompt { // it stands there as it was typed
-			s.rest(b)
-			return
+		if !there {
+			b += promptSign + shown([]rune(text)) + "\n"
 		}
-		s.rest(b + promptSign + shown([]rune(text)) + "\n" + s.draw())
+		s.ours, s.prompt = true, false
+		s.rest(b + s.draw())
 	})
 }
 
 // clear empties the screen.
 func (s *Screen) clear() {
 	s.do(func() {
-		if !s.o.Still {
+		if !s.still {
 			s.drawn, s.text.col = false, 0
 			s.rest("\x1b[H\x1b[2J" + s.draw())
 		}
@@ -259,7 +261,7 @@ func (s *Screen) clear() {
 // tick shows the time.
 func (s *Screen) tick() {
 	s.do(func() {
-		if !s.o.Still && (len(s.calls) > 0 || !s.waiting.IsZero()) {
+		if !s.still && (len(s.calls) > 0 || !s.waiting.IsZero()) {
 			s.redraw()
 		}
 	})
@@ -285,7 +287,7 @@ func (s *Screen) resume() {
 }
 
 func (s *Screen) redraw() {
-	if s.o.Still {
+	if s.still {
 		s.rest(s.echo())
 		return
 	}
@@ -298,7 +300,7 @@ func (s *Screen) erase() string {
 		return ""
 	}
 	s.drawn = false
-	if s.o.Still {
+	if s.still {
 		return "\n"
 	}
 	b := "\r"
@@ -321,7 +323,7 @@ const promptSign = "> "
 
 // draw shows the calls that run, and the message where one is expected or begun.
 func (s *Screen) draw() string {
-	if s.o.Still {
+	if s.still {
 		return s.echo()
 	}
 	cols, rows := s.o.Size()

@@ -38,8 +38,9 @@ type talk struct {
 
 // work is what goes on while the person may type: a turn, a compaction.
 type work struct {
-	done   chan func() // what is to be done when it has ended
-	cancel context.CancelCauseFunc
+	done     chan func() // what is to be done when it has ended
+	cancel   context.CancelCauseFunc
+	outlasts bool // it was stopped, and the prompt is back before its end
 }
 
 const (
@@ -70,7 +71,7 @@ func (t *talk) run(ctx context.Context) int {
 			after()
 			t.next(ctx)
 		case <-t.late:
-			t.late = nil
+			t.late, t.work.outlasts = nil, true
 			t.screen.note("something doesn't stop; a message that you send now waits for its end")
 			t.screen.expect(true)
 		case <-second.C:
@@ -87,7 +88,7 @@ func (t *talk) leave(code int) { t.ended, t.code = true, code }
 // begin starts work that ends with a func for the loop.
 func (t *talk) begin(ctx context.Context, f func(ctx context.Context) func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &work{make(chan func(), 1), cancel}
+	w := &work{done: make(chan func(), 1), cancel: cancel}
 	t.work = w
 	t.screen.expect(false)
 	go func() {
@@ -160,6 +161,9 @@ func (t *talk) stroke(ctx context.Context, s stroke) {
 		text := t.screen.take()
 		t.screen.sent(text)
 		t.submit(ctx, text)
+		if !t.ended && (t.work == nil || t.work.outlasts) {
+			t.screen.expect(true)
+		}
 	case s.key == clearScreen:
 		t.screen.clear()
 	default:
@@ -218,9 +222,6 @@ func (t *talk) stop() {
 	t.late = time.After(patience)
 }
 
-// errDeclined means that the person doesn't want a conversation that is in use elsewhere.
-var errDeclined = errors.New("it is in use elsewhere, and stays so")
-
 // open goes on with another conversation; the one before is closed when that is certain.
 func (t *talk) open(ctx context.Context, o Opening) error {
 	if t.o.Asker != nil {
@@ -238,7 +239,7 @@ func (t *talk) open(ctx context.Context, o Opening) error {
 	c, notices, err := t.o.Host.Open(ctx, o)
 	if errors.Is(err, store.ErrInUse) && !o.Shared {
 		if !t.confirm(ctx, "This session is in use elsewhere. What both say will be mixed. Open it all the same? [y/N] ") {
-			return errDeclined
+			return err
 		}
 		o.Shared = true
 		c, notices, err = t.o.Host.Open(ctx, o)

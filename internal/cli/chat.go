@@ -33,12 +33,16 @@ func (a *app) chat() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Talk with a model that uses the tools",
 		Long: "A conversation with the model that is configured, or named with -m. What it says goes to stdout, everything else to stderr.\n" +
+			"At a terminal it goes on until you leave: /help lists the commands, Ctrl-C ends a turn, Ctrl-D leaves.\n" +
 			"With -q, or with a message on standard input, one turn is had and its outcome decides the exit code: 0 completed,\n" +
 			"1 cut short or failed, 124 timed out, 130 interrupted. Nobody is asked then: what needs consent is refused unless\n" +
 			"--yes-to or --yolo was given. The conversation is stored, and goes on with --resume.",
 		Example: "  hermes chat -m replay:examples/tour.jsonl -q 'Show me around'\n" +
 			"  hermes chat --resume last -m replay:examples/tour.jsonl -q 'Once more' --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if t.query == "" && !t.json && a.attended() {
+				return a.sit(cmd.Context(), t)
+			}
 			return a.talk(cmd.Context(), t)
 		},
 	}
@@ -71,12 +75,9 @@ func (a *app) talk(ctx context.Context, t talk) error {
 	}
 	said := &teller{runtime: rt, out: ansi.NewWriter(a.out)}
 	said.out.DropControls = true
-	c, err := rt.Converse(ctx, runtime.ConversationOptions{
-		Session: runtime.SessionOptions{
-			Platform: "cli", Enabled: t.enabled, Disabled: t.disabled, Yolo: t.yolo, YesTo: t.yes, Setting: approval.SingleQuery,
-		},
-		Model: t.model, Source: "cli", Resume: t.resume, Dir: a.dir, MaxTurns: t.maxTurns, Listen: func(e agent.Event) { show(said, e) },
-	})
+	o := t.options(a)
+	o.Session.Setting, o.Listen = approval.SingleQuery, func(e agent.Event) { show(said, e) }
+	c, err := rt.Converse(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -85,10 +86,23 @@ func (a *app) talk(ctx context.Context, t talk) error {
 		c.Send(agent.Event{Type: agent.EventNotice, Text: n})
 	}
 	c.Send(agent.Event{Type: agent.EventSession, Text: c.Session.Model})
-	o := c.Turn(ctx, text)
-	c.Send(agent.Event{Type: agent.EventDone, Outcome: &o})
-	fmt.Fprintf(a.err, "hermes: session %s; go on with: hermes chat --resume %s\n", c.ID(), c.ID())
-	return leaveTurn(o)
+	out := c.Turn(ctx, text)
+	c.Send(agent.Event{Type: agent.EventDone, Outcome: &out})
+	a.farewell(c.ID())
+	return leaveTurn(out)
+}
+
+// options are those of the conversation that the flags ask for.
+func (t talk) options(a *app) runtime.ConversationOptions {
+	return runtime.ConversationOptions{
+		Session: runtime.SessionOptions{Platform: "cli", Enabled: t.enabled, Disabled: t.disabled, Yolo: t.yolo, YesTo: t.yes},
+		Model:   t.model, Source: "cli", Resume: t.resume, Dir: a.dir, MaxTurns: t.maxTurns,
+	}
+}
+
+// farewell says how to go on with a session.
+func (a *app) farewell(id string) {
+	fmt.Fprintf(a.err, "hermes: session %s; go on with: hermes chat --resume %s\n", id, id)
 }
 
 // message is what is said: -q, and behind it what stands on standard input.

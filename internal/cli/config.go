@@ -15,7 +15,7 @@ import (
 
 // reserved are top-level keys of areas that this build doesn't have. They are no mistakes.
 var reserved = []string{
-	"approvals.approvers", "approvals.editor_surface", "auxiliary", "browser", "delegation", "display", "gateway", "hooks", "hooks_import", "hooks_auto_accept", "mcp", "mcp_servers",
+	"approvals.approvers", "approvals.editor_surface", "auxiliary", "browser", "delegation", "gateway", "hooks", "hooks_import", "hooks_auto_accept", "mcp", "mcp_servers",
 	"memory", "plugins", "process", "search", "skills", "tool_loop_guardrails", "web",
 }
 

@@ -273,16 +273,22 @@ func (a *app) close(ctx context.Context) error {
 	return a.rt.Close(ctx)
 }
 
-// asker reaches the person at this terminal, if there is one.
+// asker reaches the person at this terminal, if there is one who is to be asked.
 func (a *app) asker() channel.Asker {
 	if a.alone {
 		return nil
 	}
+	return a.person(nil)
+}
+
+// person is whoever sits at this terminal, nil if nobody does. interrupt is called when they interrupt a question; nil = this process is
+// interrupted.
+func (a *app) person(interrupt func()) channel.Asker {
 	for _, c := range channel.Registered() {
 		if c.Local == nil {
 			continue
 		}
-		if ask := c.Local(channel.LocalOptions{In: a.in, Out: os.Stderr, NoColor: a.noColor}); ask != nil {
+		if ask := c.Local(channel.LocalOptions{In: a.in, Out: os.Stderr, NoColor: a.noColor, Interrupt: interrupt}); ask != nil {
 			return ask
 		}
 	}

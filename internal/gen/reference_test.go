@@ -13,6 +13,7 @@ import (
 
 	_ "github.com/hermes-runtime/hermes/backend/all"
 	_ "github.com/hermes-runtime/hermes/channel/all"
+	_ "github.com/hermes-runtime/hermes/internal/chat" // those of the screen
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/gen"
 	_ "github.com/hermes-runtime/hermes/internal/runtime"

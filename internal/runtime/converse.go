@@ -35,6 +35,7 @@ type ConversationOptions struct {
 	Use      provider.Model // in place of Model
 	Source   string         // what the conversation is had through: cli, api, …
 	Resume   string         // a stored session by id, prefix, title, or "last"; "" = a new one
+	Shared   bool           // also one that is in use elsewhere
 	Dir      string         // "" = the stored session's, else the runtime's
 	MaxTurns int            // requests of a turn; 0 = as configured
 	Listen   func(agent.Event)
@@ -72,7 +73,7 @@ func (r *Runtime) Converse(ctx context.Context, o ConversationOptions) (*Convers
 		if err != nil {
 			return nil, fmt.Errorf("resume a conversation: %w", err)
 		}
-		if c.release, err = st.Claim(ctx, s.ID); err != nil {
+		if err = c.claim(ctx, s.ID); err != nil {
 			return nil, fmt.Errorf("resume %s: %w", s.ID, err)
 		}
 		c.Session = s
@@ -81,7 +82,24 @@ func (r *Runtime) Converse(ctx context.Context, o ConversationOptions) (*Convers
 		c.release()
 		return nil, err
 	}
+	if o.Resume == "" && o.parent == nil {
+		if err := c.claim(ctx, c.Session.ID); err != nil {
+			return nil, errors.Join(err, c.Close(ctx))
+		}
+	}
 	return c, nil
+}
+
+// claim says that a session is in use here.
+func (c *Conversation) claim(ctx context.Context, id string) error {
+	release, err := c.rt.store.Claim(ctx, id)
+	if errors.Is(err, store.ErrInUse) && c.options.Shared {
+		return nil
+	}
+	if err == nil {
+		c.release = release
+	}
+	return err
 }
 
 func (c *Conversation) open(ctx context.Context, st store.Store) error {
@@ -324,6 +342,9 @@ func (c *Conversation) Turn(ctx context.Context, text string) agent.Outcome {
 	}
 	return o
 }
+
+// Tools are what the conversation has in scope, sorted by name.
+func (c *Conversation) Tools() []*registry.Entry { return c.session.Scope().Entries() }
 
 // Interrupt ends the turn that runs, and says why.
 func (c *Conversation) Interrupt(cause tool.Interruption) { c.Conversation.Interrupt(cause) }
