@@ -10,8 +10,6 @@ import (
 	"github.com/hermes-runtime/hermes/tool"
 )
 
-func ok(context.Context, *performance) (string, tool.Status) { return `{}`, tool.StatusOK }
-
 type tools = map[string]func(context.Context, *performance) (string, tool.Status)
 
 // CHAT-1, CHAT-3, CHAT-4.
