@@ -50,11 +50,13 @@ const parameters = `{
           "toolsets": {"type": "array", "items": {"type": "string"}},
           "role": {"type": "string", "enum": ["leaf", "orchestrator"]}
         },
-        "required": ["goal"]
+        "required": ["goal"],
+        "additionalProperties": false
       }
     },
     "background": {"type": "boolean", "description": "Return at once; the summary comes with a later message. For one goal only"}
-  }
+  },
+  "additionalProperties": false
 }`
 
 type arguments struct {

@@ -51,6 +51,12 @@ func TestQueue_FreeQuestionTakesWords(t *testing.T) {
 	if r := <-results; r.id != "g" || r.err != nil || r.answer.Text != "" {
 		t.Errorf("%+v", r)
 	}
+	if o, err := q.Answer(t.Context(), "r", ask.Reply{Choice: channel.Once}); err != nil || o.Status != ask.Approved {
+		t.Errorf("%+v %v", o, err)
+	}
+	if r := <-results; r.id != "r" || r.answer.Choice != channel.Once {
+		t.Errorf("%+v", r)
+	}
 	if text, err := os.ReadFile(filepath.Join(dir, "requests.jsonl")); err != nil || strings.Contains(string(text), "open-sesame") || !strings.Contains(string(text), `"kind":"clarify"`) {
 		t.Errorf("%v: the journal holds\n%s", err, text)
 	}
