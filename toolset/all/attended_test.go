@@ -153,7 +153,7 @@ func openAttended(t *testing.T) tooltest.Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := r.Session(inner.SessionOptions{Agent: true, Services: []any{&plan{}, delegator{}}})
+	s := r.Session(inner.SessionOptions{Agent: true, Model: true, Services: []any{&plan{}, delegator{}}})
 	b.Call, b.Close = s.Call, r.Close
 	b.Definitions = func(ctx context.Context, dialect string) (string, error) {
 		defs, err := s.Definitions(ctx, schema.Dialect(dialect))
