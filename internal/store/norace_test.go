@@ -1,0 +1,8 @@
+//go:build !race
+
+package store_test
+
+const (
+	messagesEach = 1000
+	kills        = 40
+)
