@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/url"
 	"os"
@@ -84,7 +85,7 @@ func openFile(ctx context.Context, o Options) (*Database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(isDatabase(f), f.Close()); err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	d := &Database{options: o, claims: claims{dir: filepath.Join(filepath.Dir(o.File), "run", "sessions")}}
@@ -98,6 +99,20 @@ func openFile(ctx context.Context, o Options) (*Database, error) {
 	d.reader.SetMaxOpenConns(readers)
 	d.reader.SetMaxIdleConns(readers)
 	return d.prepare(ctx, migrations)
+}
+
+// isDatabase tells of a file that is neither empty nor begins as a database does: SQLite would write over one that is very short.
+func isDatabase(f *os.File) error {
+	const begins = "SQLite format 3\x00"
+	head := make([]byte, len(begins))
+	n, err := f.Read(head)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if n > 0 && string(head[:n]) != begins {
+		return fmt.Errorf("%w: it is no database", errDamaged)
+	}
+	return nil
 }
 
 // connect makes a pool; nothing is opened yet.
@@ -148,17 +163,33 @@ func (d *Database) setUp(ctx context.Context, steps []migration) error {
 func (d *Database) journal(ctx context.Context) error {
 	var mode string
 	err := retry(ctx, func() error { return d.writer.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode) })
-	if err == nil && mode == "wal" {
-		return nil
+	if err == nil && mode == "wal" { // it may say so where no memory can be shared, and fail at the first write
+		if err = d.once(ctx, func(*sql.Tx) error { return nil }); err == nil || busy(err) {
+			return nil
+		}
 	}
 	if damaged(err) || busy(err) || ctx.Err() != nil {
 		return err
 	}
-	if err := d.writer.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode); err != nil {
+	if err := d.leaveLog(ctx); err != nil {
 		return err
 	}
 	d.options.Warn(fmt.Errorf("the file system of %s can't hold a write-ahead log: conversations are kept with a rollback journal, and reading may wait for writing", d.options.File))
 	return nil
+}
+
+// leaveLog goes back to a rollback journal. Only a connection that has the file for itself can do so without shared memory.
+func (d *Database) leaveLog(ctx context.Context) error {
+	alone, err := connect(d.options.File, url.Values{"_pragma": {"locking_mode(EXCLUSIVE)"}})
+	if err != nil {
+		return err
+	}
+	defer alone.Close()
+	alone.SetMaxOpenConns(1)
+	d.writer.SetMaxIdleConns(0) // what it has open knows the log
+	d.writer.SetMaxIdleConns(1)
+	var mode string
+	return alone.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode)
 }
 
 // migrate takes the steps of the schema that are missing, one transaction each.
