@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/script"
+	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/internal/textcap"
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -129,6 +130,7 @@ func (r *Runtime) Doctor(ctx context.Context, reserved []string) []Finding {
 	out = append(out, r.checkApprovals()...)
 	out = append(out, r.checkPython(ctx)...)
 	out = append(out, r.checkSkills()...)
+	out = append(out, r.checkModel(), r.checkStore(ctx))
 	rows, err := r.registry.Tools(ctx)
 	if err != nil {
 		return append(out, Finding{stateFail, "tools", err.Error()})
@@ -178,6 +180,26 @@ func (r *Runtime) checkSkills() []Finding {
 		}
 	}
 	return out
+}
+
+// checkModel says which model a conversation gets, without asking it anything.
+func (r *Runtime) checkModel() Finding {
+	const about = "model"
+	m, err := r.Model("")
+	if err != nil {
+		return Finding{stateOff, about, err.Error()}
+	}
+	return Finding{stateOK, about, nameOf(m)}
+}
+
+// checkStore counts the stored conversations.
+func (r *Runtime) checkStore(ctx context.Context) Finding {
+	const about = "sessions"
+	all, err := r.store.List(ctx, store.Filter{Archived: true})
+	if err != nil {
+		return Finding{stateWarn, about, err.Error()}
+	}
+	return Finding{stateOK, about, fmt.Sprintf("%d stored", len(all))}
 }
 
 func (r *Runtime) checkHome() Finding {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,9 @@ func TestHeldSecrets_TheModelsKeyCounts(t *testing.T) {
 	defer func() { must(t, r.Close(context.Background())) }()
 	if got := r.hide("it is planted-1234567"); strings.Contains(got, "planted") {
 		t.Errorf("shown: %s", got)
+	}
+	if slices.ContainsFunc(r.environList(), func(kv string) bool { return strings.HasPrefix(kv, "MINE=") }) {
+		t.Error("places see it")
 	}
 }
 

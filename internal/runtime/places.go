@@ -91,10 +91,13 @@ func (r *Runtime) backendConfig(b env.Backend) (any, error) {
 	return c, nil
 }
 
+// environList is the host's environment as places see it: without the model's key, whatever its variable is called.
 func (r *Runtime) environList() []string {
 	out := make([]string, 0, len(r.environ))
 	for _, name := range slices.Sorted(maps.Keys(r.environ)) {
-		out = append(out, name+"="+r.environ[name])
+		if name != r.settings.model.KeyEnv || slices.Contains(r.place.Passthrough, name) {
+			out = append(out, name+"="+r.environ[name])
+		}
 	}
 	return out
 }
