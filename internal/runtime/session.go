@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hermes-runtime/hermes/channel"
@@ -33,7 +34,7 @@ type SessionOptions struct {
 	Surface  string           // where the session's person sits, for hooks and the audit
 	Root     string           // the session that began this one's ancestors; "" = it is no child
 	YesTo    []string         // keys approved in advance
-	Services []any            // further services for the tools of this session
+	Services []any            // services for the tools of this session, before those that every session has
 	Agent    bool             // the tools that need an agent's stores run, and not their stubs
 	Model    bool             // a model's conversation: what needs one is on offer
 	User     bool             // there is no conversation: what goes on in the background belongs to the user, who sees all of it
@@ -82,7 +83,7 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	s.inner = dispatch.Session{
 		ID: o.ID, Task: o.Task, Caller: o.Caller, Agent: o.Agent, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
 		Dir:      func() string { return r.places.Dir(o.Task) },
-		Services: &services{outer: r.services, held: append([]any{offer{s}, availability{r, o.Task}, plans{r.store, o.ID}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}, skills, grants{r.place.Passthrough, skills}}, o.Services...)},
+		Services: &services{outer: r.services, held: append(slices.Clone(o.Services), offer{s}, availability{r, o.Task}, plans{r.store, o.ID}, process.Caller{Session: o.ID, Root: o.Root, User: o.User}, skills, grants{r.place.Passthrough, skills})},
 		Spill:    &spills{place: place, host: filepath.Join(r.home, "cache", "results"), sweep: r.sweep},
 		Facts:    func() dispatch.Facts { return r.facts(o, workspace) },
 	}

@@ -147,7 +147,6 @@ func TestTodo_WithoutAnAgent_DSP2(t *testing.T) {
 		says string
 	}{
 		"no agent":   {runtime.SessionOptions{}, "todo is handled by the agent loop"},
-		"no list":    {runtime.SessionOptions{Agent: true}, "keeps no list"},
 		"the disk":   {runtime.SessionOptions{Agent: true, Services: []any{&plan{err: errors.New("disk is full")}}}, "disk is full"},
 		"not hidden": {runtime.SessionOptions{Services: []any{&plan{}}}, "handled by the agent loop"},
 	} {
