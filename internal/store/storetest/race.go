@@ -3,4 +3,4 @@
 package storetest
 
 // stride is how far apart the parts lie that are asked for: the detector of races makes SQLite ten times slower.
-const stride = 7
+const stride = 17
