@@ -28,7 +28,7 @@ func (t *turn) perform(ctx context.Context, r reply) (Outcome, bool) {
 		requests[i] = tool.Request{ID: r.calls[i].ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments), UserTask: t.task, Cut: cut}
 	}
 	t.keepReply(ctx, r)
-	a := &answers{turn: t, ctx: context.WithoutCancel(ctx), began: make([]time.Time, len(requests)), ids: make([]int64, len(requests)), texts: make([]string, len(requests))}
+	a := &answers{turn: t, calls: r.calls, ctx: context.WithoutCancel(ctx), began: make([]time.Time, len(requests)), ids: make([]int64, len(requests)), texts: make([]string, len(requests))}
 	results := t.options.Tools.CallBatch(ctx, tool.Batch{Turn: t.id, Calls: requests, Began: a.begin, Ended: a.end, Guard: t.guard})
 	t.out.ToolCalls += len(results)
 	a.settle(results)
@@ -62,6 +62,7 @@ func (t *turn) circling(calls []provider.Call, results []tool.Result) string {
 // answers takes the results of one batch as they come.
 type answers struct {
 	*turn
+	calls []provider.Call
 	ctx   context.Context
 	mu    sync.Mutex
 	began []time.Time
@@ -99,6 +100,8 @@ func (a *answers) end(i int, r tool.Result) {
 	ev := Event{Type: EventToolEnd, Call: r.ID, Tool: r.Name, Status: string(r.Status), Result: r.JSON}
 	if !a.began[i].IsZero() {
 		ev.Seconds = time.Since(a.began[i]).Seconds()
+	} else if args := json.RawMessage(a.calls[i].Arguments); json.Valid(args) {
+		ev.Args = args
 	}
 	a.events.send(ev)
 }

@@ -34,7 +34,7 @@ type Event struct {
 	Text    string          `json:"text,omitempty"`      // text, reasoning: the next piece; notice, error: what is to be said
 	Call    string          `json:"call_id,omitempty"`   // tool_*
 	Tool    string          `json:"tool,omitempty"`      // tool_*
-	Args    json.RawMessage `json:"arguments,omitempty"` // tool_start
+	Args    json.RawMessage `json:"arguments,omitempty"` // tool_start; tool_end of a call that never began
 	Status  string          `json:"status,omitempty"`    // tool_end
 	Result  string          `json:"result,omitempty"`    // tool_end
 	Seconds float64         `json:"seconds,omitempty"`   // tool_end

@@ -101,7 +101,7 @@ func progressOf(e agent.Event) string {
 
 // ended leaves a line that says how a call ended, and why it did not end well.
 func (s *Screen) ended(e agent.Event) {
-	c := &call{id: e.Call, head: s.head(e.Tool)} // one that was refused before it began
+	c := &call{id: e.Call, head: s.head(e.Tool), argument: argument(e.Args)} // one that was refused before it began
 	if i := slices.IndexFunc(s.calls, func(c *call) bool { return c.id == e.Call }); i >= 0 {
 		c = s.calls[i]
 		s.calls = slices.Delete(s.calls, i, i+1)

@@ -30,9 +30,13 @@ const (
 const look = 100 * time.Millisecond
 
 // open takes the terminal over.
-func (k *keyboard) open() (err error) {
+func (k *keyboard) open() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	return k.take()
+}
+
+func (k *keyboard) take() (err error) {
 	if k.keys, err = keys.Open(k.file); err == nil && !k.dumb {
 		_, err = io.WriteString(k.out, pasteMarked)
 	}
@@ -55,6 +59,17 @@ func (k *keyboard) restore() error {
 		_, _ = io.WriteString(k.out, pasteUnmarked)
 	}
 	return k.keys.Close()
+}
+
+// suspend stops the process, with the terminal as it was meanwhile.
+func (k *keyboard) suspend() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.restore(); err != nil {
+		return err
+	}
+	keys.Suspend()
+	return k.take()
 }
 
 // read sends what is typed until ctx ends or the terminal is gone.

@@ -166,8 +166,19 @@ func (t *talk) stroke(ctx context.Context, s stroke) {
 		}
 	case s.key == clearScreen:
 		t.screen.clear()
+	case s.key == suspend:
+		t.suspend()
 	default:
 		t.screen.edit(s)
+	}
+}
+
+// suspend is Ctrl-Z.
+func (t *talk) suspend() {
+	t.screen.pause()
+	defer t.screen.resume()
+	if err := t.keyboard.suspend(); err != nil { // without keys there is nothing to do here
+		t.leave(exitFailed)
 	}
 }
 

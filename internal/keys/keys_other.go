@@ -25,3 +25,6 @@ func (*Reader) Close() error { return nil }
 
 // Read fails.
 func (*Reader) Read([]byte, time.Duration) (int, error) { return 0, errors.ErrUnsupported }
+
+// Suspend does nothing.
+func Suspend() {}

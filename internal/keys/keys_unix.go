@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -81,4 +82,21 @@ func (r *Reader) Read(p []byte, wait time.Duration) (int, error) {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+// resumeTime is how long a stop may take to come into force. It never does where no shell could let the process go on.
+const resumeTime = 200 * time.Millisecond
+
+// Suspend stops the process, as Ctrl-Z does, and returns when it goes on. The terminal should have been given back.
+func Suspend() {
+	resumed := make(chan os.Signal, 1)
+	signal.Notify(resumed, unix.SIGCONT)
+	defer signal.Stop(resumed)
+	if unix.Kill(0, unix.SIGTSTP) != nil {
+		return
+	}
+	select {
+	case <-resumed:
+	case <-time.After(resumeTime):
+	}
 }

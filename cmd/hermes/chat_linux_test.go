@@ -1,0 +1,203 @@
+package main_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hermes-runtime/hermes/internal/keys/keystest"
+)
+
+// guest is a person in a conversation with a played model and real tools.
+type guest struct {
+	*keystest.Screen
+	*exec.Cmd
+	t *testing.T
+}
+
+// converse starts a conversation at a terminal that moves no cursor, so that what was sent to it is what is read. After another one it
+// has the same directories.
+func converse(t *testing.T, after *guest, tape string, args ...string) *guest {
+	t.Helper()
+	args = append([]string{"chat", "-m", "replay:" + file(t, "tape.jsonl", tape)}, args...)
+	g := &guest{keystest.Open(t), hermes(t, args...), t}
+	if after != nil {
+		g.Dir, g.Env = after.Dir, after.Env
+	}
+	g.Env = append(g.Env, "TERM=dumb")
+	g.Stdin, g.Stdout, g.Stderr = g.TTY, g.TTY, g.TTY
+	g.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	before := g.Settings(t)
+	if err := g.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = g.Process.Kill()
+		if after := g.Settings(t); before != after { // CHAT-4
+			t.Errorf("the terminal isn't as it was:\n%+v\n%+v", before, after)
+		}
+	})
+	return g
+}
+
+// text is what was shown, without carriage returns.
+func (g *guest) text() string { return strings.ReplaceAll(g.Text(), "\r", "") }
+
+// shows waits until a text was shown.
+func (g *guest) shows(text string) {
+	g.t.Helper()
+	g.Until(g.t, "it doesn't show "+text, func(shown string) bool { return strings.Contains(strings.ReplaceAll(shown, "\r", ""), text) })
+}
+
+// say waits for the prompt and types.
+func (g *guest) say(text string) {
+	g.t.Helper()
+	g.Until(g.t, "there is no prompt for "+text, func(shown string) bool { return strings.HasSuffix(shown, "\n> ") })
+	g.Type(g.t, text)
+}
+
+var lastLine = regexp.MustCompile(`\nhermes: session (s_[0-9a-f]+); go on with: hermes chat --resume (s_[0-9a-f]+)\n$`)
+
+// leaves waits for the end, and gives the session that the last line names.
+func (g *guest) leaves(code int) string {
+	g.t.Helper()
+	overdue := time.AfterFunc(answerLimit, func() { _ = g.Process.Kill() })
+	defer overdue.Stop()
+	if err := g.Wait(); g.ProcessState.ExitCode() != code {
+		g.t.Errorf("%v, want exit code %d:\n%s", err, code, g.text())
+	}
+	g.Until(g.t, "the last line isn't how to go on", func(shown string) bool { return lastLine.MatchString(strings.ReplaceAll(shown, "\r", "")) })
+	return lastLine.FindStringSubmatch(g.text())[1]
+}
+
+// CHAT-1 to CHAT-4, CHAT-6, CHAT-7: a conversation with real tools and a question; it goes on in the next process.
+func TestChat_AtATerminal(t *testing.T) {
+	t.Parallel()
+	g := converse(t, nil, `{"text": "I look.", "calls": [{"name": "terminal", "arguments": {"command": "echo one > f; cat f"}}]}
+{"text": "I tidy.", "calls": [{"name": "terminal", "arguments": {"command": "rm -rf a"}}, {"name": "todo", "arguments": {"todos": [{"id": "1", "content": "rest", "status": "pending"}]}}]}
+{"text": "So be it."}
+`)
+	if err := os.MkdirAll(filepath.Join(g.Dir, "a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.say("go\r")
+	g.shows("I look.\n💻 terminal echo one > f; cat f …\n💻 terminal echo one > f; cat f ✓")
+	g.Until(t, "nobody is asked", func(shown string) bool {
+		return strings.Contains(shown, "What would be lost:") && strings.HasSuffix(shown, "\n> ")
+	})
+	g.Type(t, "d\r")
+	g.shows("💻 terminal rm -rf a ✗")
+	g.shows("So be it.\n> ")
+	g.say("/todo\r")
+	g.shows("> /todo\n· rest\n> ")
+	g.say("\x04")
+	id := g.leaves(0)
+	if _, err := os.Stat(filepath.Join(g.Dir, "a", "b")); err != nil {
+		t.Error("it was deleted")
+	}
+	again := converse(t, g, `{"text": "Again.", "calls": [{"name": "todo", "arguments": {}}]}
+{"text": "Done."}
+`, "--resume", "last")
+	again.shows("session " + id)
+	again.say("/todo\r")
+	again.shows("> /todo\n· rest\n> ")
+	again.say("and?\r")
+	again.shows("Done.\n> ")
+	again.say("/exit\r")
+	if got := again.leaves(0); got != id {
+		t.Errorf("it went on in %s, not %s", got, id)
+	}
+}
+
+// CHAT-3: Ctrl-C ends what runs, whatever it is, and the conversation goes on.
+func TestChat_CtrlCEndsWhatRuns(t *testing.T) {
+	t.Parallel()
+	word := marker(t)
+	g := converse(t, nil, object(t, map[string]any{"calls": []any{map[string]any{
+		"name": "terminal", "arguments": map[string]any{"command": strings.ReplaceAll(tree, "MARK", word)}}}})+"\n"+`{"text": "Still here."}`+"\n")
+	g.say("go\r")
+	until(t, answerLimit, "the command doesn't stand", func() bool {
+		up, _ := filepath.Glob(filepath.Join(g.Dir, "up-*"))
+		return len(up) == standing
+	})
+	g.Type(t, "\x03")
+	g.shows("interrupted\n> ")
+	if left := carrying(t, word); len(left) > 0 {
+		t.Errorf("it says that it was interrupted, and this runs on: %q", left)
+	}
+	g.say("well?\r")
+	g.shows("Still here.\n> ")
+	g.say("\x03")
+	g.shows("Ctrl-C again leaves")
+	g.say("\x03")
+	g.leaves(130)
+}
+
+// CHAT-4, INT-7: whoever ends the process leaves nothing behind: no child, no raw terminal, and the session can be gone on with.
+func TestChat_ARequestToEnd(t *testing.T) {
+	t.Parallel()
+	word := marker(t)
+	g := converse(t, nil, object(t, map[string]any{"calls": []any{map[string]any{
+		"name": "terminal", "arguments": map[string]any{"command": strings.ReplaceAll(tree, "MARK", word)}}}})+"\n")
+	g.say("go\r")
+	until(t, answerLimit, "the command doesn't stand", func() bool {
+		up, _ := filepath.Glob(filepath.Join(g.Dir, "up-*"))
+		return len(up) == standing
+	})
+	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	g.leaves(130)
+	if left := carrying(t, word); len(left) > 0 {
+		t.Errorf("this runs on: %q", left)
+	}
+}
+
+// CHAT-6: a conversation that is had elsewhere is opened only after asking.
+func TestChat_InUseElsewhere(t *testing.T) {
+	t.Parallel()
+	g := converse(t, nil, `{"text": "Here."}`+"\n")
+	g.say("hi\r")
+	g.shows("Here.\n> ")
+	other := converse(t, g, `{"text": "There."}`+"\n", "--resume", "last")
+	other.shows("in use elsewhere")
+	other.say("\r")
+	if err := other.Wait(); other.ProcessState.ExitCode() != 1 {
+		t.Errorf("%v:\n%s", err, other.text())
+	}
+	third := converse(t, g, `{"text": "There."}`+"\n", "--resume", "last")
+	third.shows("in use elsewhere")
+	third.say("y\r")
+	third.shows("messages so far")
+	third.say("hi\r")
+	third.shows("There.\n> ")
+	third.say("\x04")
+	g.say("\x04")
+	if a, b := third.leaves(0), g.leaves(0); a != b {
+		t.Errorf("%s isn't %s", a, b)
+	}
+}
+
+// INT-1: a message ends the turn that runs, also where it runs a script, and is answered.
+func TestChat_AMessageEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	g := converse(t, nil, object(t, map[string]any{"calls": []any{map[string]any{
+		"name": "execute_code", "arguments": map[string]any{"code": "import time\nopen('up', 'w').close()\ntime.sleep(300)"}}}})+"\n"+
+		`{"text": "At once.", "expect": {"results": {"execute_code": "user sent a new message"}}}`+"\n")
+	g.say("go\r")
+	until(t, answerLimit, "the script doesn't run", func() bool {
+		_, err := os.Stat(filepath.Join(g.Dir, "up"))
+		return !errors.Is(err, os.ErrNotExist)
+	})
+	g.Type(t, "stop that\r")
+	g.shows("> stop that\n")
+	g.shows("At once.\n> ")
+	g.say("\x04")
+	g.leaves(0)
+}
