@@ -25,11 +25,18 @@ type guest struct {
 // has the same directories.
 func converse(t *testing.T, after *guest, tape string, args ...string) *guest {
 	t.Helper()
-	args = append([]string{"chat", "-m", "replay:" + file(t, "tape.jsonl", tape)}, args...)
-	g := &guest{keystest.Open(t), hermes(t, args...), t}
+	g := &guest{keystest.Open(t), hermes(t, append([]string{"chat", "-m", "replay:" + file(t, "tape.jsonl", tape)}, args...)...), t}
 	if after != nil {
 		g.Dir, g.Env = after.Dir, after.Env
 	}
+	g.sit()
+	return g
+}
+
+// sit starts the program at the terminal.
+func (g *guest) sit() {
+	t := g.t
+	t.Helper()
 	g.Env = append(g.Env, "TERM=dumb")
 	g.Stdin, g.Stdout, g.Stderr = g.TTY, g.TTY, g.TTY
 	g.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -43,7 +50,6 @@ func converse(t *testing.T, after *guest, tape string, args ...string) *guest {
 			t.Errorf("the terminal isn't as it was:\n%+v\n%+v", before, after)
 		}
 	})
-	return g
 }
 
 // text is what was shown, without carriage returns.
@@ -200,4 +206,27 @@ func TestChat_AMessageEndsTheTurn(t *testing.T) {
 	g.shows("At once.\n> ")
 	g.say("\x04")
 	g.leaves(0)
+}
+
+// Ctrl-Z gives the terminal to the shell, and fg takes it again.
+func TestChat_CtrlZ(t *testing.T) {
+	t.Parallel()
+	inner := hermes(t, "chat", "-m", "replay:"+file(t, "tape.jsonl", `{"text": "Hello."}`+"\n"))
+	shell := exec.Command("/bin/sh", append([]string{"-c", `set -m; "$0" "$@"; echo stopped; stty -a | grep -o ' -*icanon'; fg >/dev/null; echo "ended $?"`}, inner.Args...)...)
+	shell.Dir, shell.Env = inner.Dir, inner.Env
+	g := &guest{keystest.Open(t), shell, t}
+	g.sit()
+	g.say("hal")
+	g.shows("> hal")
+	g.Type(t, "\x1a")
+	g.shows("stopped\n icanon\n")
+	g.shows("\n> hal")
+	g.Until(t, "the message isn't shown again", func(shown string) bool { return strings.HasSuffix(shown, "\n> hal") })
+	g.Type(t, "lo\r")
+	g.shows("Hello.\n> ")
+	g.say("\x04")
+	g.shows("ended 0\n")
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
 }
