@@ -83,6 +83,7 @@ type Options struct {
 	In      *os.File // a terminal
 	Opening Opening  // of the first conversation; Asker and Listen are filled in
 	Busy    Busy     // "" = Interrupt
+	Still   bool     // nothing that stands on the screen is changed: screen readers would read it again and again
 	// Asker makes who asks the person; interrupt is to be called when they interrupt a question. nil = nobody can answer.
 	Asker  func(interrupt func()) channel.Asker
 	Skills func(ctx context.Context) ([]Skill, error) // nil = there are none
@@ -114,6 +115,7 @@ func Run(ctx context.Context, o Options) (left Left, err error) {
 		o: o, screen: o.Screen, keyboard: &keyboard{file: o.In, out: o.Screen.o.Rest, dumb: o.Screen.o.Dumb},
 		strokes: make(chan stroke), interrupts: make(chan struct{}, 1),
 	}
+	o.Screen.still = o.Screen.still || o.Still
 	if err := t.keyboard.open(); err != nil {
 		return left, fmt.Errorf("read from the terminal: %w", err)
 	}

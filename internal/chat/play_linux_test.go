@@ -32,7 +32,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type line struct {
 	text  string
 	calls []provider.Call
-	wait  <-chan struct{} // before the end; a context that ends is heeded
+	wait  <-chan struct{} // behind the text; a context that ends is heeded
+	then  string          // text behind that
 }
 
 func calls(names ...string) (out []provider.Call) {
@@ -90,6 +91,9 @@ func (p *play) Stream(ctx context.Context, r provider.Request) iter.Seq2[provide
 				yield(provider.Event{}, context.Cause(ctx))
 				return
 			}
+		}
+		if l.then != "" && !yield(provider.Event{Kind: provider.KindText, Text: l.then}, nil) {
+			return
 		}
 		for _, c := range l.calls {
 			if !yield(provider.Event{Kind: provider.KindCall, Call: &c}, nil) {

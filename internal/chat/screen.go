@@ -66,9 +66,6 @@ func NewScreen(o ScreenOptions) *Screen {
 	return s
 }
 
-// Still has nothing changed any more that stands on the screen. It is for screen readers, which would read it again and again.
-func (s *Screen) Still() { s.do(func() { s.still = true }) }
-
 // The size of a screen that doesn't tell, or tells nonsense.
 const (
 	usualCols, usualRows = 80, 24

@@ -39,12 +39,10 @@ func (a *app) sit(ctx context.Context, t talk) error {
 	if err := rt.Config().Decode(display.Section(), &display); err != nil {
 		return &exit{exitUsage, err}
 	}
-	if display.Still {
-		screen.Still()
-	}
 	l.runtime, l.options = rt, t.options(a)
 	left, err := chat.Run(ctx, chat.Options{
-		Host: &l, Screen: screen, In: a.in, Opening: chat.Opening{Resume: t.resume, Model: t.model}, Busy: display.BusyInputMode, Asker: a.person,
+		Host: &l, Screen: screen, In: a.in, Opening: chat.Opening{Resume: t.resume, Model: t.model}, Busy: display.BusyInputMode,
+		Still: display.Still, Asker: a.person,
 	})
 	if closeErr := a.close(ctx); closeErr != nil {
 		fmt.Fprintln(a.err, "hermes: warning:", oneLine(closeErr))
