@@ -31,7 +31,8 @@ const mostArgument = 80
 // telling are the members of arguments that say best what a call is about, in order.
 var telling = []string{"command", "code", "pattern", "query", "question", "goal", "path", "url", "urls", "action", "name"}
 
-// argument is what of a call's arguments tells what it is about, on one line: one of the telling ones, else the longest text, else all.
+// argument is what of a call's arguments tells what it is about, on one line: one of the telling ones, else the longest text, else how
+// much of something there is, else all.
 func argument(args json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(args, &members) != nil || len(members) == 0 {
@@ -39,8 +40,7 @@ func argument(args json.RawMessage) string {
 	}
 	text := string(args)
 	if name := tellingOf(members); name != "" {
-		text = string(members[name])
-		_ = json.Unmarshal(members[name], &text)
+		text = told(name, members[name])
 	}
 	text = strings.ReplaceAll(ansi.Visible(strings.TrimSpace(text)), "\n", `\n`)
 	if r := []rune(text); len(r) > mostArgument {
@@ -49,18 +49,39 @@ func argument(args json.RawMessage) string {
 	return text
 }
 
-func tellingOf(members map[string]json.RawMessage) (longest string) {
+// told is a text as it is, texts side by side, and of anything else how much there is.
+func told(name string, value json.RawMessage) string {
+	var text string
+	var texts []string
+	var list []json.RawMessage
+	switch {
+	case json.Unmarshal(value, &text) == nil:
+		return text
+	case json.Unmarshal(value, &texts) == nil:
+		return strings.Join(texts, " ")
+	}
+	_ = json.Unmarshal(value, &list)
+	return fmt.Sprintf("%d %s", len(list), name)
+}
+
+// tellingOf names the member that tells most, "" if none tells anything.
+func tellingOf(members map[string]json.RawMessage) (best string) {
 	for _, name := range telling {
-		if len(members[name]) > 0 && (members[name][0] == '"' || members[name][0] == '[') {
+		if v := members[name]; len(v) > 0 && (v[0] == '"' || v[0] == '[') {
 			return name
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if v := members[name]; v[0] == '"' && len(v) > len(members[longest]) {
-			longest = name
+	for _, first := range []byte{'"', '['} {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if v := members[name]; v[0] == first && len(v) > len(members[best]) {
+				best = name
+			}
+		}
+		if best != "" {
+			break
 		}
 	}
-	return longest
+	return best
 }
 
 func (s *Screen) head(tool string) string {
