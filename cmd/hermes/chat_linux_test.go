@@ -121,28 +121,58 @@ func TestChat_AtATerminal(t *testing.T) {
 	}
 }
 
-// CHAT-3: Ctrl-C ends what runs, whatever it is, and the conversation goes on.
+// CHAT-3, INT-5: Ctrl-C ends what runs, whatever it is; nothing of it is left, and the conversation goes on.
 func TestChat_CtrlCEndsWhatRuns(t *testing.T) {
 	t.Parallel()
-	word := marker(t)
-	g := converse(t, nil, object(t, map[string]any{"calls": []any{map[string]any{
-		"name": "terminal", "arguments": map[string]any{"command": strings.ReplaceAll(tree, "MARK", word)}}}})+"\n"+`{"text": "Still here."}`+"\n")
-	g.say("go\r")
-	until(t, answerLimit, "the command doesn't stand", func() bool {
+	calling := func(name string, args map[string]any) string {
+		return object(t, map[string]any{"calls": []any{map[string]any{"name": name, "arguments": args}}}) + "\n"
+	}
+	stands := func(g *guest) bool {
 		up, _ := filepath.Glob(filepath.Join(g.Dir, "up-*"))
 		return len(up) == standing
-	})
-	g.Type(t, "\x03")
-	g.shows("interrupted\n> ")
-	if left := carrying(t, word); len(left) > 0 {
-		t.Errorf("it says that it was interrupted, and this runs on: %q", left)
 	}
-	g.say("well?\r")
-	g.shows("Still here.\n> ")
-	g.say("\x03")
-	g.shows("Ctrl-C again leaves")
-	g.say("\x03")
-	g.leaves(130)
+	shown := func(text string) func(*guest) bool {
+		return func(g *guest) bool { return strings.Contains(g.text(), text) }
+	}
+	asked := func(g *guest) bool {
+		return strings.Contains(g.text(), "What would be lost:") && strings.HasSuffix(g.text(), "\n> ")
+	}
+	script := "import subprocess\nsubprocess.run(['sh', '-c', " + object(t, tree) + "])"
+	for name, c := range map[string]struct {
+		tape  string
+		ready func(*guest) bool
+	}{
+		"waiting for the model": {`{"delay_ms": 600000, "text": "late"}` + "\n", shown("> go\n")},
+		"a command":             {calling("terminal", map[string]any{"command": tree}), stands},
+		"a script":              {calling("execute_code", map[string]any{"code": script}), stands},
+		"a question":            {calling("terminal", map[string]any{"command": "rm -rf a"}), asked},
+		"a child": {calling("delegate_task", map[string]any{"goal": "stand", "toolsets": []string{"terminal"}}) +
+			strings.Replace(calling("terminal", map[string]any{"command": tree}), "{", `{"session": "child", `, 1), stands},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			word := marker(t)
+			g := converse(t, nil, strings.ReplaceAll(c.tape, "MARK", word)+`{"text": "Still here."}`+"\n")
+			g.say("go\r")
+			until(t, answerLimit, "it doesn't begin", func() bool { return c.ready(g) })
+			g.Type(t, "\x03")
+			g.shows("interrupted\n> ")
+			if left := carrying(t, word); len(left) > 0 {
+				t.Errorf("it says that it was interrupted, and this runs on: %q", left)
+			}
+			if name == "waiting for the model" { // whose reply is still the next one
+				g.say("/todo\r")
+				g.shows("there is no plan\n> ")
+			} else {
+				g.say("well?\r")
+				g.shows("Still here.\n> ")
+			}
+			g.say("\x03")
+			g.shows("Ctrl-C again leaves")
+			g.say("\x03")
+			g.leaves(130)
+		})
+	}
 }
 
 // CHAT-4, INT-7: whoever ends the process leaves nothing behind: no child, no raw terminal, and the session can be gone on with.

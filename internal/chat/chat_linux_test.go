@@ -210,6 +210,31 @@ func TestChat_MessagesSteer(t *testing.T) {
 	s.leaves(0, "s1")
 }
 
+// INT-3: what waited when the turn was stopped isn't lost, and isn't said either: the person has it again.
+func TestChat_CtrlCGivesBackWhatWaited(t *testing.T) {
+	for _, busy := range []chat.Busy{chat.Queue, chat.Steer} {
+		t.Run(string(busy), func(t *testing.T) {
+			p := &play{lines: []line{{text: "Well ", wait: make(chan struct{})}, {text: "Heard."}}}
+			s := p.sit(t, chat.ScreenOptions{}, chat.Options{Busy: busy})
+			s.say("go")
+			s.shows("Well")
+			s.Type(t, "b\r")
+			s.shows("> b\n")
+			s.Type(t, "c\rd")
+			s.shows("> d")
+			s.Type(t, "\x03")
+			s.shows("interrupted\n> b⏎c⏎d")
+			s.Type(t, "\r")
+			s.shows("Heard.\n>")
+			if h := p.said(); strings.Join(h, ",") != "go,b\nc\nd" {
+				t.Errorf("the model heard %q", h)
+			}
+			s.say("/exit")
+			s.leaves(0, "s1")
+		})
+	}
+}
+
 // CHAT-2: a question stops the drawing, takes the keyboard, and gives it back; what was written meanwhile is still there.
 func TestChat_AQuestionHasTheTerminal(t *testing.T) {
 	p := &play{lines: []line{{text: "May I? ", calls: calls("work")}, {text: "Thanks."}}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,7 +116,7 @@ func (s *Screen) line(text string) {
 
 // Write prints what somebody else has to say, such as a log. It never fails.
 func (s *Screen) Write(p []byte) (int, error) {
-	if text := strings.TrimSuffix(ansi.Strip(string(p)), "\n"); text != "" {
+	if text := strings.TrimSuffix(ansi.Visible(ansi.Strip(string(p))), "\n"); text != "" {
 		s.say(text)
 	}
 	return len(p), nil
@@ -221,6 +222,20 @@ func (s *Screen) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ed.take()
+}
+
+// unsend gives messages back to the person, before what is being written.
+func (s *Screen) unsend(texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	s.mu.Lock()
+	if now := s.ed.String(); now != "" {
+		texts = append(slices.Clone(texts), now)
+	}
+	s.ed.set(strings.Join(texts, "\n"))
+	s.mu.Unlock()
+	s.edited()
 }
 
 // leave takes away what is drawn, for good.

@@ -40,7 +40,9 @@ type talk struct {
 type work struct {
 	done     chan func() // what is to be done when it has ended
 	cancel   context.CancelCauseFunc
-	outlasts bool // it was stopped, and the prompt is back before its end
+	turn     bool // it is one, which can be told something
+	stopped  bool // the person doesn't want it any more
+	outlasts bool // and it went on for so long that the prompt is back before its end
 }
 
 const (
@@ -66,9 +68,7 @@ func (t *talk) run(ctx context.Context) int {
 		case <-t.interrupts:
 			t.interrupt()
 		case after := <-done:
-			t.work.cancel(nil)
-			t.work, t.late = nil, nil
-			after()
+			t.finish(after)
 			t.next(ctx)
 		case <-t.late:
 			t.late, t.work.outlasts = nil, true
@@ -86,7 +86,7 @@ func (t *talk) run(ctx context.Context) int {
 func (t *talk) leave(code int) { t.ended, t.code = true, code }
 
 // begin starts work that ends with a func for the loop.
-func (t *talk) begin(ctx context.Context, f func(ctx context.Context) func()) {
+func (t *talk) begin(ctx context.Context, f func(ctx context.Context) func()) *work {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &work{done: make(chan func(), 1), cancel: cancel}
 	t.work = w
@@ -100,6 +100,7 @@ func (t *talk) begin(ctx context.Context, f func(ctx context.Context) func()) {
 		}()
 		w.done <- f(ctx)
 	}()
+	return w
 }
 
 // turn says something to the model.
@@ -107,14 +108,31 @@ func (t *talk) turn(ctx context.Context, text string) {
 	t.said = true
 	c := t.c
 	t.screen.awaited()
-	t.begin(ctx, func(ctx context.Context) func() {
+	w := t.begin(ctx, func(ctx context.Context) func() {
 		o := c.Turn(ctx, text)
 		return func() {
 			t.screen.endText()
 			t.outcome(o)
-			t.pending = append(c.Unread(), t.pending...)
+			t.unread(c.Unread())
 		}
 	})
+	w.turn = true
+}
+
+// unread takes messages that the model wasn't told because the turn ended first. They begin the next one, unless the person stopped it.
+func (t *talk) unread(texts []string) {
+	if t.work.stopped {
+		t.screen.unsend(texts)
+		return
+	}
+	t.pending = append(texts, t.pending...)
+}
+
+// finish does what is to be done when the work has ended.
+func (t *talk) finish(after func()) {
+	t.work.cancel(nil)
+	after()
+	t.work, t.late = nil, nil
 }
 
 // outcome says how a turn ended, unless it just did.
@@ -152,7 +170,9 @@ func (t *talk) stroke(ctx context.Context, s stroke) {
 	switch {
 	case s.key == interrupt:
 		t.interrupt()
-	case s.key == gone, s.key == endOfInput && ed.empty():
+	case s.key == gone:
+		t.leave(exitInterrupted)
+	case s.key == endOfInput && ed.empty():
 		t.leave(exitOK)
 	case s.key == enter:
 		if strings.TrimSpace(ed.String()) == "" {
@@ -193,17 +213,17 @@ func (t *talk) submit(ctx context.Context, text string) {
 
 // message says something to the model, now or as the mode for a busy one wants.
 func (t *talk) message(ctx context.Context, text string) {
-	switch {
-	case t.work == nil:
+	switch w := t.work; {
+	case w == nil:
 		t.turn(ctx, text)
-	case t.o.Busy == Steer && t.c.Steer(text):
+	case w.turn && !w.stopped && t.o.Busy == Steer && t.c.Steer(text):
 		t.screen.note("told to the model with the next results")
-	case t.o.Busy == Queue || t.o.Busy == Steer:
+	case w.turn && t.o.Busy != Queue && t.o.Busy != Steer:
 		t.pending = append(t.pending, text)
-		t.screen.note("waits for the end of this turn")
+		w.cancel(tool.NewMessage)
 	default:
 		t.pending = append(t.pending, text)
-		t.work.cancel(tool.NewMessage)
+		t.screen.note("waits for the end of this")
 	}
 }
 
@@ -226,9 +246,11 @@ func (t *talk) interrupt() {
 	}
 }
 
-// stop ends the turn without a message.
+// stop ends the turn without a message. Those that waited for its end are the person's again.
 func (t *talk) stop() {
+	t.screen.unsend(t.pending)
 	t.pending = nil
+	t.work.stopped = true
 	t.work.cancel(tool.Stop)
 	t.late = time.After(patience)
 }
@@ -274,7 +296,7 @@ func (t *talk) greet(notices []string) {
 		line = fmt.Sprintf("%s/%s · session %s, %d messages so far", m.Provider, m.Model, t.c.ID(), n)
 		t.recall()
 	}
-	t.screen.note(line)
+	t.screen.note(ansi.Visible(line))
 	for _, n := range notices {
 		t.screen.say(ansi.Visible(n))
 	}
@@ -336,7 +358,7 @@ func (t *talk) close(ctx context.Context) {
 		t.work.cancel(tool.SessionEnd)
 		select {
 		case after := <-t.work.done:
-			after()
+			t.finish(after)
 		case <-time.After(turnEnd):
 		}
 		t.work = nil
