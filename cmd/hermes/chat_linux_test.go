@@ -260,3 +260,26 @@ func TestChat_CtrlZ(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// CHAT-7: a skill is a command; a word that is no command is never said.
+func TestChat_ASkillIsACommand(t *testing.T) {
+	t.Parallel()
+	g := &guest{keystest.Open(t), hermes(t, "chat", "-m", "replay:"+file(t, "tape.jsonl",
+		`{"text": "I knit.", "expect": {"user": "\"knitting\" and follow it. a scarf"}}`+"\n")), t}
+	skill := filepath.Join(filepath.Dir(g.Dir), "home", "skills", "knitting")
+	if err := os.MkdirAll(skill, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(skill, "SKILL.md"), []byte("---\nname: knitting\ndescription: makes scarves\n---\nKnit.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.sit()
+	g.say("/kniting a scarf\r")
+	g.shows("there is no command /kniting; the nearest is /knitting")
+	g.say("/help\r")
+	g.shows("/knitting         makes scarves\n")
+	g.say("/knitting a scarf\r")
+	g.shows("I knit.\n> ")
+	g.say("\x04")
+	g.leaves(0)
+}

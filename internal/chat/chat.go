@@ -69,7 +69,8 @@ type Skill struct{ Name, Description string }
 type Host interface {
 	// Open opens a conversation, with notices for the person. It is store.ErrInUse if it is in use elsewhere.
 	Open(ctx context.Context, o Opening) (Conversation, []string, error)
-	Tools(ctx context.Context, c Conversation) ([]Tool, error)
+	Tools(c Conversation) []Tool
+	Skills(ctx context.Context, c Conversation) []Skill
 	// Find finds a stored one as Opening.Resume says.
 	Find(ctx context.Context, ref string) (store.Session, error)
 	Todos(ctx context.Context, session string) ([]store.Todo, error)
@@ -85,8 +86,7 @@ type Options struct {
 	Busy    Busy     // "" = Interrupt
 	Still   bool     // nothing that stands on the screen is changed: screen readers would read it again and again
 	// Asker makes who asks the person; interrupt is to be called when they interrupt a question. nil = nobody can answer.
-	Asker  func(interrupt func()) channel.Asker
-	Skills func(ctx context.Context) ([]Skill, error) // nil = there are none
+	Asker func(interrupt func()) channel.Asker
 }
 
 // The exit codes.

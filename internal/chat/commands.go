@@ -63,23 +63,12 @@ func (t *talk) command(ctx context.Context, name, rest string) {
 	}
 }
 
-// skills are those that commands begin.
-func (t *talk) skills(ctx context.Context) ([]Skill, error) {
-	if t.o.Skills == nil {
-		return nil, nil
-	}
-	return t.o.Skills(ctx)
-}
-
 // useSkill is what a skill's command says to the model.
 const useSkill = "Load the skill %q and follow it. %s"
 
 // skill begins a skill. Nothing that isn't one reaches the model.
 func (t *talk) skill(ctx context.Context, name, rest string) error {
-	skills, err := t.skills(ctx)
-	if err != nil {
-		return err
-	}
+	skills := t.o.Host.Skills(ctx, t.c)
 	var names []string
 	for _, o := range orders {
 		names = append(names, o.name)
@@ -127,20 +116,16 @@ func (t *talk) help(ctx context.Context, _ string) error {
 	for _, o := range orders {
 		fmt.Fprintf(&b, "%-17s %s\n", strings.TrimSpace("/"+o.name+" "+o.takes), o.help)
 	}
-	skills, err := t.skills(ctx)
-	for _, s := range skills {
+	for _, s := range t.o.Host.Skills(ctx, t.c) {
 		fmt.Fprintf(&b, "%-17s %s\n", "/"+oneLine(s.Name), oneLine(s.Description))
 	}
 	b.WriteString("Enter sends, Alt-Enter begins a line, Up brings back what you wrote. Ctrl-C ends the turn.")
 	t.screen.say(b.String())
-	return err
+	return nil
 }
 
-func (t *talk) tools(ctx context.Context, _ string) error {
-	tools, err := t.o.Host.Tools(ctx, t.c)
-	if err != nil {
-		return err
-	}
+func (t *talk) tools(context.Context, string) error {
+	tools := t.o.Host.Tools(t.c)
 	lines := make([]string, len(tools))
 	for i, s := range tools {
 		first, _, _ := strings.Cut(strings.TrimSpace(s.Description), "\n")
@@ -150,11 +135,8 @@ func (t *talk) tools(ctx context.Context, _ string) error {
 	return nil
 }
 
-func (t *talk) toolsets(ctx context.Context, _ string) error {
-	tools, err := t.o.Host.Tools(ctx, t.c)
-	if err != nil {
-		return err
-	}
+func (t *talk) toolsets(context.Context, string) error {
+	tools := t.o.Host.Tools(t.c)
 	sets := map[string][]string{}
 	for _, s := range tools {
 		sets[s.Toolset] = append(sets[s.Toolset], s.Name)

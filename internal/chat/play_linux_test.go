@@ -161,12 +161,12 @@ func (p *play) Open(ctx context.Context, o chat.Opening) (chat.Conversation, []s
 	return s, nil, err
 }
 
-func (p *play) Tools(context.Context, chat.Conversation) ([]chat.Tool, error) {
-	return []chat.Tool{{Name: "work", Toolset: "labour", Description: "Does the work.\nAt length."}}, nil
+func (p *play) Tools(chat.Conversation) []chat.Tool {
+	return []chat.Tool{{Name: "work", Toolset: "labour", Description: "Does the work.\nAt length."}}
 }
 
-func skills(context.Context) ([]chat.Skill, error) {
-	return []chat.Skill{{Name: "knitting", Description: "makes scarves"}}, nil
+func (p *play) Skills(context.Context, chat.Conversation) []chat.Skill {
+	return []chat.Skill{{Name: "knitting", Description: "makes scarves"}}
 }
 
 func (p *play) Find(ctx context.Context, ref string) (store.Session, error) {
@@ -208,7 +208,6 @@ func (p *play) sit(t *testing.T, look chat.ScreenOptions, o chat.Options) *seat 
 	o.Asker = func(interrupt func()) channel.Asker {
 		return terminal.New(terminal.Options{In: s.TTY, Out: s.TTY, Interrupt: interrupt})
 	}
-	o.Skills = skills
 	before := s.Settings(t)
 	done := make(chan struct{})
 	go func() {

@@ -77,11 +77,19 @@ func (l *lounge) Open(ctx context.Context, o chat.Opening) (chat.Conversation, [
 }
 
 // Tools implements chat.Host.
-func (l *lounge) Tools(_ context.Context, c chat.Conversation) (out []chat.Tool, err error) {
+func (l *lounge) Tools(c chat.Conversation) (out []chat.Tool) {
 	for _, e := range c.(*runtime.Conversation).Tools() {
 		out = append(out, chat.Tool{Name: e.Spec.Name, Toolset: e.Spec.Toolset, Description: e.Description()})
 	}
-	return out, nil
+	return out
+}
+
+// Skills implements chat.Host.
+func (l *lounge) Skills(ctx context.Context, c chat.Conversation) (out []chat.Skill) {
+	for _, s := range c.(*runtime.Conversation).Skills(ctx) {
+		out = append(out, chat.Skill{Name: s.Title(), Description: s.Description})
+	}
+	return out
 }
 
 // Find implements chat.Host.

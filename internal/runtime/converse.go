@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,6 @@ import (
 	"github.com/hermes-runtime/hermes/internal/memory"
 	"github.com/hermes-runtime/hermes/internal/model"
 	"github.com/hermes-runtime/hermes/internal/registry"
-	"github.com/hermes-runtime/hermes/internal/skill"
 	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/provider"
 	"github.com/hermes-runtime/hermes/tool"
@@ -241,14 +239,11 @@ func (c *Conversation) prompt(ctx context.Context, project *agent.Project) agent
 			}
 		}
 	}
-	if skills, ok := c.session.Service(reflect.TypeFor[*skill.Session]()).(*skill.Session); ok && c.session.Scope().Has(skillReader) {
+	if skills := c.skills(); skills != nil {
 		p.Skills = skills.Index(ctx)
 	}
 	return p
 }
-
-// skillReader is the tool by which a skill is read: without it there is no use in knowing of them.
-const skillReader = "skill_view"
 
 // childOrders is what a child is told of its place.
 const childOrders = "You work for another agent, which has handed you one task. Nobody can answer questions: decide by yourself and say what you assumed. Your last message is all that is handed back: put into it what was found or done, with paths and numbers."
@@ -342,9 +337,6 @@ func (c *Conversation) Turn(ctx context.Context, text string) agent.Outcome {
 	}
 	return o
 }
-
-// Tools are what the conversation has in scope, sorted by name.
-func (c *Conversation) Tools() []*registry.Entry { return c.session.Scope().Entries() }
 
 // Interrupt ends the turn that runs, and says why.
 func (c *Conversation) Interrupt(cause tool.Interruption) { c.Conversation.Interrupt(cause) }
