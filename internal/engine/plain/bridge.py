@@ -16,7 +16,7 @@ import time
 GREETING = b"\x01hermes-resident "
 OPEN, DATA, END, CREDIT, FIN, RESET, PING, PONG, BYE = range(1, 10)
 MESSAGES, BYTES = 0, 1
-WINDOW, PAYLOAD = 256 << 10, 64 << 10
+WINDOW, PAYLOAD = 1 << 20, 64 << 10
 LOST = 30  # seconds of silence after which the other side is given up
 MOST = 512  # connections at a time: more than a script's parent takes, which makes room for one more by closing one that is idle
 PAUSE = 0.1  # seconds without accepting after a failure

@@ -3,10 +3,13 @@
 package plain_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/hermes-runtime/hermes/internal/engine/resident/wire"
 )
 
 // inBridge runs Python in the bridge's own program, before that greets anyone, and gives what it prints.
@@ -104,5 +107,13 @@ print("".join(said))
 `)
 	if !strings.Contains(out, "error") || !strings.Contains(out, "who connects") {
 		t.Error(out)
+	}
+}
+
+// XF-1: both sides of a forwarding agree on how much may be under way, or the one that waits for more waits for ever.
+func TestBridge_AgreesWithTheWire(t *testing.T) {
+	want := fmt.Sprintf("%d %d\n", wire.Window, wire.MaxPayload)
+	if got := inBridge(t, "print(WINDOW, PAYLOAD)"); got != want {
+		t.Errorf("the bridge has %s, the wire %s", got, want)
 	}
 }

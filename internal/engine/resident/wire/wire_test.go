@@ -80,7 +80,7 @@ func TestConn_StreamsDoNotMix(t *testing.T) {
 func TestConn_SlowReaderBlocksItsOwnStreamOnly(t *testing.T) {
 	client, _ := pair(t, false, func(s *Stream) {
 		if string(s.Head()) == "flood" {
-			_, err := s.Writer(1).Write(make([]byte, 10*window))
+			_, err := s.Writer(1).Write(make([]byte, 10*Window))
 			var reset *ResetError
 			if !errors.As(err, &reset) || reset.Text != "enough" {
 				t.Errorf("the flood ended with %v", err)
@@ -107,8 +107,8 @@ func TestConn_SlowReaderBlocksItsOwnStreamOnly(t *testing.T) {
 		_ = s.Finish()
 	}
 	flood.mu.Lock()
-	if held := flood.in[1].buf.Len(); held > window {
-		t.Errorf("%d bytes are held for a reader that doesn't read, more than %d", held, window)
+	if held := flood.in[1].buf.Len(); held > Window {
+		t.Errorf("%d bytes are held for a reader that doesn't read, more than %d", held, Window)
 	}
 	flood.mu.Unlock()
 	flood.Reset("enough")
@@ -154,7 +154,7 @@ func TestConn_MalformedTrafficEndsIt(t *testing.T) {
 		"opened twice":      append(frameOf(frame{kind: kindOpen, stream: 1}), frameOf(frame{kind: kindOpen, stream: 1})...),
 		"credit unasked":    append(frameOf(frame{kind: kindOpen, stream: 1}), frameOf(frame{kind: kindCredit, stream: 1, payload: []byte{0, 0, 0, 9}})...),
 		"data behind end":   bytes.Join([][]byte{frameOf(frame{kind: kindOpen, stream: 1}), frameOf(frame{kind: kindEnd, stream: 1}), frameOf(frame{kind: kindData, stream: 1})}, nil),
-		"over the window":   append(frameOf(frame{kind: kindOpen, stream: 1}), bytes.Repeat(frameOf(frame{kind: kindData, stream: 1, payload: make([]byte, MaxPayload)}), window/MaxPayload+1)...),
+		"over the Window":   append(frameOf(frame{kind: kindOpen, stream: 1}), bytes.Repeat(frameOf(frame{kind: kindData, stream: 1, payload: make([]byte, MaxPayload)}), Window/MaxPayload+1)...),
 		"cut in the middle": frameOf(frame{kind: kindOpen, stream: 1})[:6],
 	} {
 		t.Run(name, func(t *testing.T) {
