@@ -1,0 +1,6 @@
+//go:build race
+
+package hermes_test
+
+// The race detector makes everything several times slower and larger.
+const conversationsAtOnce = 24
