@@ -39,12 +39,9 @@ type control struct {
 	isEnded bool
 }
 
-func newControl(mark string, errs, out io.Writer) *control {
+func newControl(mark string, errs io.Writer, out *tap) *control {
 	if errs == nil {
 		errs = out // what a shell says before it can be told where to
-	}
-	if errs == nil {
-		errs = io.Discard
 	}
 	return &control{mark: append([]byte{0}, mark...), errs: errs, begun: make(chan struct{}), ended: make(chan struct{})}
 }

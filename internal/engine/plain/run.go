@@ -114,7 +114,7 @@ func (r *call) run(ctx context.Context) (environment.Result, error) {
 	defer hang()
 	r.hang = hang
 	r.out = newTap(r.c.Output)
-	r.ctl = newControl(r.mark, r.c.Stderr, r.c.Output)
+	r.ctl = newControl(r.mark, r.c.Stderr, r.out)
 	boot, stdin := r.input()
 	go func() {
 		defer close(r.done)
