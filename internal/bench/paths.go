@@ -26,6 +26,7 @@ func paths() []path {
 	return append([]path{
 		{"tools list --json, whole process", "×", 3, false, listProcess},
 		{"tools list --json, memory", "MB", 25, false, listMemory},
+		{"chat with a replay, to its first text", "ms", 100, false, firstText},
 		{"definitions, warm", "µs", 5, false, definitions},
 		{"no-op call through the door, less its audit line", "µs", 5, false, doorTime},
 		{"no-op call through the door, to decoding and encoding its JSON", "×", 6, false, doorRatio},
@@ -91,6 +92,41 @@ func listMemory(ctx context.Context, b *Bench) (float64, string, error) {
 		return 0, "", errors.New("this system doesn't tell the memory of a child")
 	}
 	return kb / 1000, "maximum resident set of the process", nil
+}
+
+// firstText is how long a person waits for the first words of a model that answers at once.
+func firstText(ctx context.Context, b *Bench) (float64, string, error) {
+	empty, err := b.emptyProgram(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	tape := filepath.Join(b.dir, "tape.jsonl")
+	if err := os.WriteFile(tape, []byte(`{"text":"Hello."}`), 0o600); err != nil {
+		return 0, "", fmt.Errorf("write a tape: %w", err)
+	}
+	var waited []time.Duration
+	chat := func() error {
+		cmd := exec.CommandContext(ctx, b.Executable, "chat", "-m", "replay:"+tape, "-q", "hello")
+		cmd.Env = b.env()
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		begun := time.Now()
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		_, err = out.Read(make([]byte, 1))
+		waited = append(waited, time.Since(begun))
+		_, _ = io.Copy(io.Discard, out)
+		return errors.Join(err, cmd.Wait())
+	}
+	_, bare, err := pair(20, chat, func() error { return exec.CommandContext(ctx, empty).Run() })
+	if err != nil {
+		return 0, "", err
+	}
+	d := median(waited[1:]) // the first one makes the store
+	return float64(d) / float64(time.Millisecond), fmt.Sprintf("%.0f times an empty program", float64(d)/float64(max(bare, 1))), nil
 }
 
 func definitions(ctx context.Context, b *Bench) (float64, string, error) {

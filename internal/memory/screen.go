@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -16,7 +17,7 @@ func Screen(text string) (found, words string) {
 		return found, ""
 	}
 	plain := strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(text))), " ")
-	for _, r := range readings {
+	for _, r := range readings() {
 		if m := r.pattern.FindString(plain); m != "" {
 			return r.what, m
 		}
@@ -95,16 +96,19 @@ const (
 	access  = "words that are after secrets or a way in"
 )
 
-var readings = []reading{
-	{regexp.MustCompile(`\b(ignore|disregard|forget|override|bypass)\b( \w+){0,3}? (previous|prior|earlier|above|preceding|system|your|all|any)( \w+){0,2}? (instructions?|prompts?|rules|guidelines|directions|constraints|safeguards)\b`), orders},
-	{regexp.MustCompile(`\b(you are now|from now on,? you (are|will|must)|pretend (to be|that you are|you are)|act as (if|though) you|you (have|must have) no (restrictions|limits|rules))\b`), orders},
-	{regexp.MustCompile(`\b(new|updated|real|actual|hidden) (system )?(instructions?|prompt):`), orders},
-	{regexp.MustCompile(`\b(reveal|print|repeat|output|show) (me )?(your|the) (system prompt|hidden instructions)\b`), orders},
-	{regexp.MustCompile(`\b(without|never|don't|do not|no need to) (ask(ing)?|wait(ing)? for|request(ing)?|need(ing)?)( the user)?( for)?( any)? (permission|approval|confirmation|consent)\b`), orders},
-	{regexp.MustCompile(`<\|?/?(im_start|im_end|system|assistant|endoftext|start_header_id|eot_id)\|?>|\[/?inst\]|<</?sys>>|(^|[^\w])(system|assistant) (message|prompt)\s*:`), posing},
-	{regexp.MustCompile(`\b(do not|don't|never) (tell|inform|mention (this|it)? ?to|show|alert|notify|let) (the |your )?(user|human|owner|operator)\b|\bhide (this|it) from (the |your )?(user|human|owner|operator)\b`), hiding},
-	{regexp.MustCompile(`\b(curl|wget|nc|fetch|http post|requests\.post)\b[^\n]{0,200}(\$\{?\w*(key|token|secret|password|credential)|\.env\b|id_rsa|\.netrc|\.aws/credentials)`), leaking},
-	{regexp.MustCompile(`\b(send|post|upload|e-?mail|exfiltrate|forward|leak|transmit|report)\b( \w+){0,4}? (passwords?|api[ _-]?keys?|tokens?|secrets?|credentials|private keys?|\.env)\b[^.]{0,60}\bto\b`), leaking},
-	{regexp.MustCompile(`\b(cat|type|less|head|tail|read|print|dump|show)\b ([~/$\w.-]*/)?(\.env\b|\.netrc\b|\.pgpass\b|id_rsa\b|id_ed25519\b|\.aws/credentials\b|etc/shadow\b)`), access},
-	{regexp.MustCompile(`\bauthorized_keys\b|\b(ask|prompt|trick) the user (for|to (give|type|enter|paste|reveal))( \w+){0,3}? (passwords?|api[ _-]?keys?|tokens?|secrets?|credentials|private keys?)\b`), access},
-}
+// readings are compiled when there is a note: most starts need none.
+var readings = sync.OnceValue(func() []reading {
+	return []reading{
+		{regexp.MustCompile(`\b(ignore|disregard|forget|override|bypass)\b( \w+){0,3}? (previous|prior|earlier|above|preceding|system|your|all|any)( \w+){0,2}? (instructions?|prompts?|rules|guidelines|directions|constraints|safeguards)\b`), orders},
+		{regexp.MustCompile(`\b(you are now|from now on,? you (are|will|must)|pretend (to be|that you are|you are)|act as (if|though) you|you (have|must have) no (restrictions|limits|rules))\b`), orders},
+		{regexp.MustCompile(`\b(new|updated|real|actual|hidden) (system )?(instructions?|prompt):`), orders},
+		{regexp.MustCompile(`\b(reveal|print|repeat|output|show) (me )?(your|the) (system prompt|hidden instructions)\b`), orders},
+		{regexp.MustCompile(`\b(without|never|don't|do not|no need to) (ask(ing)?|wait(ing)? for|request(ing)?|need(ing)?)( the user)?( for)?( any)? (permission|approval|confirmation|consent)\b`), orders},
+		{regexp.MustCompile(`<\|?/?(im_start|im_end|system|assistant|endoftext|start_header_id|eot_id)\|?>|\[/?inst\]|<</?sys>>|(^|[^\w])(system|assistant) (message|prompt)\s*:`), posing},
+		{regexp.MustCompile(`\b(do not|don't|never) (tell|inform|mention (this|it)? ?to|show|alert|notify|let) (the |your )?(user|human|owner|operator)\b|\bhide (this|it) from (the |your )?(user|human|owner|operator)\b`), hiding},
+		{regexp.MustCompile(`\b(curl|wget|nc|fetch|http post|requests\.post)\b[^\n]{0,200}(\$\{?\w*(key|token|secret|password|credential)|\.env\b|id_rsa|\.netrc|\.aws/credentials)`), leaking},
+		{regexp.MustCompile(`\b(send|post|upload|e-?mail|exfiltrate|forward|leak|transmit|report)\b( \w+){0,4}? (passwords?|api[ _-]?keys?|tokens?|secrets?|credentials|private keys?|\.env)\b[^.]{0,60}\bto\b`), leaking},
+		{regexp.MustCompile(`\b(cat|type|less|head|tail|read|print|dump|show)\b ([~/$\w.-]*/)?(\.env\b|\.netrc\b|\.pgpass\b|id_rsa\b|id_ed25519\b|\.aws/credentials\b|etc/shadow\b)`), access},
+		{regexp.MustCompile(`\bauthorized_keys\b|\b(ask|prompt|trick) the user (for|to (give|type|enter|paste|reveal))( \w+){0,3}? (passwords?|api[ _-]?keys?|tokens?|secrets?|credentials|private keys?)\b`), access},
+	}
+})

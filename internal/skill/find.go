@@ -132,7 +132,7 @@ func (s *Skill) load() (Meta, string, error) {
 	m, body, err := Parse(path, text)
 	if err == nil && m.Name == "" {
 		m.Name = filepath.Base(s.Dir)
-		if !isName.MatchString(m.Name) {
+		if !isName(m.Name) {
 			err = &config.Problem{File: path, Line: 1, Column: 1, Key: "name", Text: "there is none, and that of the directory can't be one"}
 		}
 	}

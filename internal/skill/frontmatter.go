@@ -3,8 +3,8 @@ package skill
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/internal/config"
@@ -46,7 +46,7 @@ func Parse(path, text string) (Meta, string, error) {
 	m := Meta{Name: r.text("name"), Description: r.text("description"), Category: r.text("category"), Tools: r.words("allowed-tools")}
 	m.Variables, m.Refused, m.Warnings = r.variables()
 	switch {
-	case m.Name != "" && !isName.MatchString(m.Name):
+	case m.Name != "" && !isName(m.Name):
 		r.wrong("name", "%q is no name: letters, digits, blanks, . _ and - make one, %d at most", m.Name, longestName)
 	case m.Description == "":
 		r.wrong("description", "there is none: say in a line or two what the skill is for")
@@ -56,7 +56,16 @@ func Parse(path, text string) (Meta, string, error) {
 	return m, body, errors.Join(r.faults...)
 }
 
-var isName = regexp.MustCompile(fmt.Sprintf(`^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._-]{0,%d}$`, longestName-1))
+// isName tells whether a name is made of what one is made of. It is no expression: compiled, that one would be the dearest thing of a start.
+func isName(name string) bool {
+	for i, r := range name {
+		inner := unicode.Is(unicode.M, r) || strings.ContainsRune(" ._-", r)
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && (i == 0 || !inner) {
+			return false
+		}
+	}
+	return name != "" && utf8.RuneCountInString(name) <= longestName
+}
 
 // split parts the declarations from the text.
 func split(path, text string) (declared, body string, err error) {
