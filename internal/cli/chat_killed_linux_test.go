@@ -69,7 +69,6 @@ func TestChat_KilledAtAnyPointGoesOn(t *testing.T) {
 // killed is a conversation that is killed, and goes on with another model.
 type killed struct {
 	*talker
-	home   string
 	server *providertest.Server
 	tape   string
 }
@@ -78,11 +77,6 @@ func newKilled(t *testing.T) *killed {
 	k := &killed{tape: filepath.Join(t.TempDir(), "tape.jsonl")}
 	k.server = providertest.OpenAI(t, providertest.Script(t, providertest.Reply{Text: "It goes on."}))
 	k.talker = newTalker(t, fmt.Sprintf("model:\n  provider: custom\n  default: test-model\n  base_url: %s\n  api_key_env: SERVER_KEY\n", k.server.URL()))
-	for _, kv := range k.env {
-		if v, ok := strings.CutPrefix(kv, "HERMES_HOME="); ok {
-			k.home = v
-		}
-	}
 	write(t, k.tape, killTape())
 	return k
 }
@@ -182,7 +176,7 @@ func (k *killed) lines(t *testing.T) map[string]int {
 // whole checks the file and that nobody uses the session.
 func (k *killed) whole(t *testing.T) {
 	t.Helper()
-	d, err := store.Open(t.Context(), store.Options{File: filepath.Join(k.home, "sessions.db"), Warn: func(err error) { t.Error(err) }})
+	d, err := store.Open(t.Context(), store.Options{File: filepath.Join(k.home(), "sessions.db"), Warn: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
