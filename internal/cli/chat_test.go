@@ -19,8 +19,9 @@ import (
 
 // talker runs hermes in a directory with a home of its own.
 type talker struct {
-	dir string
-	env []string
+	program string
+	dir     string
+	env     []string
 }
 
 func newTalker(t *testing.T, config string) *talker {
@@ -33,14 +34,14 @@ func newTalker(t *testing.T, config string) *talker {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(home, "config.yaml"), config)
-	return &talker{t.TempDir(), append(os.Environ(), playHermes+"=1", "HERMES_HOME="+home, "VIRTUAL_ENV="+venv, "HERMES_PROFILE=", "HERMES_YOLO_MODE=",
+	return &talker{os.Args[0], t.TempDir(), append(os.Environ(), playHermes+"=1", "HERMES_HOME="+home, "VIRTUAL_ENV="+venv, "HERMES_PROFILE=", "HERMES_YOLO_MODE=",
 		"OPENAI_API_KEY=", "ANTHROPIC_API_KEY=", "OPENROUTER_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_BASE_URL=", "SERVER_KEY=sk-of-the-server-0123456789abcdef")}
 }
 
 // run gives stdout and the exit code.
 func (k *talker) run(t *testing.T, stdin string, args ...string) (string, string, int) {
 	t.Helper()
-	c := exec.Command(os.Args[0], args...)
+	c := exec.Command(k.program, args...)
 	c.Dir, c.Env, c.Stdin = k.dir, k.env, strings.NewReader(stdin)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
