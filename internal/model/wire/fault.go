@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/provider"
@@ -116,13 +117,15 @@ func text(raw json.RawMessage) (string, bool) {
 // plainFault is a body that is no JSON: a page of a proxy is told by its beginning.
 func plainFault(body string) fault {
 	if strings.HasPrefix(body, "<") {
-		body = strings.Join(strings.Fields(tag.ReplaceAllString(body, " ")), " ")
+		body = strings.Join(strings.Fields(tag().ReplaceAllString(body, " ")), " ")
 		body = body[:min(len(body), 200)]
 	}
 	return fault{message: body, words: strings.ToLower(body)}
 }
 
-var tag = regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>|<[^>]*>`)
+var tag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>|<[^>]*>`)
+})
 
 // byWords says what an error is by its words where the status alone would mislead, or where there is none (0): an object in place of an
 // event. The first row that fits counts.

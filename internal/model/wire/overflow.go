@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // overflowWords are in the errors of requests that are larger than a model's context, by server. The numbers that some name beside it
@@ -19,18 +20,20 @@ var overflowWords = []string{
 }
 
 // limits find the size of the context in the text of such an error.
-var limits = []*regexp.Regexp{
-	regexp.MustCompile(`maximum context length (?:is|of) (\d[\d,_]*)`),
-	regexp.MustCompile(`tokens? ?> ?(\d[\d,_]*)`),
-	regexp.MustCompile(`context limit:? .*?> ?(\d[\d,_]*)`),
-	regexp.MustCompile(`available context size \((\d[\d,_]*)`),
-	regexp.MustCompile(`n_ctx["' :=]+(\d[\d,_]*)`),
-	regexp.MustCompile(`max_model_len["' :=(]+(\d[\d,_]*)`),
-	regexp.MustCompile(`context (?:length|window|size)[^0-9]{0,40}?(\d[\d,_]*)`),
-	regexp.MustCompile(`maximum (?:number of tokens|allowed)[^0-9]{0,30}(\d[\d,_]*)`),
-	regexp.MustCompile(`must be <= (\d[\d,_]*)`),
-	regexp.MustCompile(`(\d[\d,_]*)[- ]tokens? (?:context|limit)`),
-}
+var limits = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`maximum context length (?:is|of) (\d[\d,_]*)`),
+		regexp.MustCompile(`tokens? ?> ?(\d[\d,_]*)`),
+		regexp.MustCompile(`context limit:? .*?> ?(\d[\d,_]*)`),
+		regexp.MustCompile(`available context size \((\d[\d,_]*)`),
+		regexp.MustCompile(`n_ctx["' :=]+(\d[\d,_]*)`),
+		regexp.MustCompile(`max_model_len["' :=(]+(\d[\d,_]*)`),
+		regexp.MustCompile(`context (?:length|window|size)[^0-9]{0,40}?(\d[\d,_]*)`),
+		regexp.MustCompile(`maximum (?:number of tokens|allowed)[^0-9]{0,30}(\d[\d,_]*)`),
+		regexp.MustCompile(`must be <= (\d[\d,_]*)`),
+		regexp.MustCompile(`(\d[\d,_]*)[- ]tokens? (?:context|limit)`),
+	}
+})
 
 func overflows(f fault) bool {
 	if f.context > 0 {
@@ -49,7 +52,7 @@ func limitIn(f fault) int {
 	if f.context > 0 {
 		return f.context
 	}
-	for _, re := range limits {
+	for _, re := range limits() {
 		if m := re.FindStringSubmatch(f.words); m != nil {
 			n, err := strconv.Atoi(strings.NewReplacer(",", "", "_", "").Replace(m[1]))
 			if err == nil && n >= 256 && n <= 100_000_000 { // no model's context is outside
