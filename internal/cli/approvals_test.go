@@ -274,8 +274,8 @@ func TestGate_AScriptsCallAsksLikeTheMainPath(t *testing.T) {
 r = terminal("rm -rf " + "build")
 print("exit", r["exit_code"], r.get("status"), "BLOCKED" in (r.get("error") or ""))
 print("after")`
-	p := &answering{choice: channel.Deny, after: 1500 * time.Millisecond}
-	s, dir := attended(t, p, "code_execution: {timeout: 1}\n")
+	p := &answering{choice: channel.Deny, after: 3500 * time.Millisecond} // longer than the script may take
+	s, dir := attended(t, p, "code_execution: {timeout: 3}\n")
 	lay(t, filepath.Join(dir, "build", "kept"), "")
 	r := call(t, s, "execute_code", map[string]any{"code": code})
 	if !strings.Contains(r.JSON, "exit -1 blocked True") || !strings.Contains(r.JSON, "after") || r.Status != tool.StatusOK || !kept(dir) {

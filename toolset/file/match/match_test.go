@@ -171,3 +171,13 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// All of several loosely found lines can go, the last of the file among them: the line break between them goes once.
+func TestFind_TheLastLinesGoTogether(t *testing.T) {
+	for file, want := range map[string]string{"a \na": "", "x\na \na": "x", "a \nb\na": "b"} {
+		out, _, err := edit(t, file, match.Request{Old: "a\n", New: "", All: true})
+		if err != nil || strings.TrimSuffix(out, "\n") != want {
+			t.Errorf("%q becomes %q, %v", file, out, err)
+		}
+	}
+}

@@ -25,12 +25,23 @@ func (s *search) settle(name Strategy, places []place) (Found, error) {
 			return Found{}, err
 		}
 		if p.chars != nil {
-			f.Edits = append(f.Edits, *p.chars)
+			f.Edits = joined(f.Edits, *p.chars)
 		} else {
-			f.Edits = append(f.Edits, s.merge(p)...)
+			f.Edits = joined(f.Edits, s.merge(p)...)
 		}
 	}
 	return f, nil
+}
+
+// joined adds edits behind others. Where the last line goes, so does the line break above it, which may have gone with that line.
+func joined(edits []text.Edit, more ...text.Edit) []text.Edit {
+	for _, e := range more {
+		if n := len(edits); n > 0 && e.New == "" && edits[n-1].New == "" {
+			e.Start = max(e.Start, edits[n-1].End)
+		}
+		edits = append(edits, e)
+	}
+	return edits
 }
 
 func (s *search) lineOf(p place) int {
