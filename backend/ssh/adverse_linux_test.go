@@ -164,7 +164,7 @@ func TestAdverse_NoBashNoTmp(t *testing.T) { // ENG-1, ENG-21
 	for name, resident := range modes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newTroubled(t, adversetest.NoBashNoTmp)
+			h := newTroubled(t, adversetest.NoBashNoTmp, "TMPDIR=/none")
 			h.config.Resident = cmp.Or(resident, h.config.Resident)
 			e := h.open(t)
 			defer closed(t, e)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,9 @@ func newLab(t testing.TB, o sshtest.Options) *lab {
 	if o.Home == "" {
 		o.Home = home
 	}
+	if !slices.ContainsFunc(o.Env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") }) {
+		o.Env = append(slices.Clone(o.Env), "TMPDIR="+farTemp(t)) // what one host keeps there no other may find
+	}
 	s := sshtest.Start(t, o)
 	b, _ := environment.Lookup("ssh")
 	l := &lab{server: s, config: *b.Config().(*ssh.Config), known: filepath.Join(t.TempDir(), "known_hosts")}
@@ -59,6 +63,20 @@ func newLab(t testing.TB, o sshtest.Options) *lab {
 	l.alias("there", s.Port, s.User.File)
 	l.o = environment.OpenOptions{Key: "test", HermesHome: t.TempDir(), Getenv: func(string) string { return "" }}
 	return l
+}
+
+// farTemp is a directory for what is temporary there. Its name is short, so that sockets have room in it.
+func farTemp(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "far")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // as /tmp is
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // alias has a name stand for a port on loopback.

@@ -92,24 +92,24 @@ func (a *answers) end(i int, r tool.Result) {
 	ids, err := a.options.Store.Append(a.ctx, a.ID(), store.Message{Message: m, Time: time.Now().UTC(), Status: string(r.Status), Active: true})
 	a.stored(err)
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.texts[i] = m.Text
 	if err == nil {
 		a.ids[i] = ids[0]
 	}
+	began := a.began[i]
+	a.mu.Unlock()
 	ev := Event{Type: EventToolEnd, Call: r.ID, Tool: r.Name, Status: string(r.Status), Result: r.JSON}
-	if !a.began[i].IsZero() {
-		ev.Seconds = time.Since(a.began[i]).Seconds()
+	if !began.IsZero() {
+		ev.Seconds = time.Since(began).Seconds()
 	} else if args := json.RawMessage(a.calls[i].Arguments); json.Valid(args) {
 		ev.Args = args
 	}
 	a.events.send(ev)
 }
 
-// settle puts the results into the history, in the order of the calls. Those that were shortened for the turn's sake are amended.
+// settle puts the results into the history, in the order of the calls, when the last has ended. Those that were shortened for the
+// turn's sake are amended.
 func (a *answers) settle(results []tool.Result) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for i, r := range results {
 		m := a.message(r)
 		if m.Text != a.texts[i] && a.ids[i] != 0 {

@@ -55,13 +55,12 @@ type Children struct {
 	// Begin makes a child. It fails where the parent has no such toolset.
 	Begin func(ctx context.Context, b Birth) (Child, error)
 	// Done leaves what a child in the background came to for the conversation's next turn.
-	Done func(ctx context.Context, id string, r delegation.Report) error
+	Done func(ctx context.Context, id string, r delegation.Report)
 	// Spent says that no further child may be begun because a budget is used up, and which; nil = none is.
 	Spent func() error
 
 	mu     sync.Mutex
-	async  int
-	stop   []context.CancelCauseFunc
+	stop   map[string]context.CancelCauseFunc // of those in the background, by id
 	closed bool
 	all    sync.WaitGroup
 }
@@ -101,26 +100,31 @@ func (c *Children) Dispatch(ctx context.Context, t delegation.Task) (delegation.
 	if err := c.check([]delegation.Task{t}); err != nil {
 		return delegation.Dispatched{}, err
 	}
+	if c.Depth > 0 {
+		return delegation.Dispatched{}, errors.New("a child can't have children in the background: it ends before they could report")
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.async >= c.Config.MaxAsync {
+	if c.closed || len(c.stop) >= c.Config.MaxAsync {
 		cancel(nil)
 		if c.closed {
 			return delegation.Dispatched{}, errors.New("the conversation is ending")
 		}
-		return delegation.Dispatched{}, fmt.Errorf("%d children work in the background: delegation.max_async_children is %d; wait for one", c.async, c.Config.MaxAsync)
+		return delegation.Dispatched{}, fmt.Errorf("%d children work in the background: delegation.max_async_children is %d; wait for one", len(c.stop), c.Config.MaxAsync)
 	}
-	c.async++
-	c.stop = append(c.stop, cancel)
 	id := "deleg_" + strings.TrimPrefix(newTurnID(), "turn_")
+	if c.stop == nil {
+		c.stop = map[string]context.CancelCauseFunc{}
+	}
+	c.stop[id] = cancel
 	c.all.Go(func() {
 		defer cancel(nil)
 		r := c.work(ctx, 0, t)
-		_ = c.Done(context.WithoutCancel(ctx), id, r)
+		c.Done(context.WithoutCancel(ctx), id, r)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.async--
+		delete(c.stop, id)
 	})
 	return delegation.Dispatched{Status: "dispatched", DelegationID: id, Goal: t.Goal, Mode: "background", Note: backgroundNote}, nil
 }

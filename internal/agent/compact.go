@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -107,8 +108,12 @@ func (t *turn) compact(ctx context.Context, size int) error {
 	}
 	target := int(share(t.options.Compact.Target, 0.5) * float64(size))
 	middle := t.shorten(bare(history[from:to]))
-	if rest := tokens(bare(history[:from])) + tokens(bare(history[to:])); size == 0 || rest+tokens(middle) > target {
-		middle = []provider.Message{t.summary(ctx, bare(history[from:to]), size)}
+	rest := tokens(bare(history[:from])) + tokens(bare(history[to:]))
+	if size == 0 || rest+tokens(middle) > target {
+		said, ok := t.summary(ctx, bare(history[from:to]), size)
+		if ok || size == 0 || float64(rest+tokens(middle)) > share(t.options.Compact.Threshold, 0.8)*float64(size) {
+			middle = []provider.Message{said}
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -146,8 +151,8 @@ func (t *turn) shorten(ms []provider.Message) []provider.Message {
 	return ms
 }
 
-// summary says in one message what the others say. Without a model that can, it says that they are left out.
-func (t *turn) summary(ctx context.Context, ms []provider.Message, size int) provider.Message {
+// summary says in one message what the others say. Without a model that can, it says that they are left out, and is false.
+func (t *turn) summary(ctx context.Context, ms []provider.Message, size int) (provider.Message, bool) {
 	model := t.options.Compact.Model
 	if model == nil {
 		model = t.options.Model
@@ -172,11 +177,11 @@ func (t *turn) summary(ctx context.Context, ms []provider.Message, size int) pro
 			b.WriteString(ev.Text)
 		}
 	}
-	said := summaryHead + b.String()
-	if strings.TrimSpace(b.String()) == "" {
+	said, ok := summaryHead+b.String(), strings.TrimSpace(b.String()) != ""
+	if !ok {
 		said = fmt.Sprintf(leftOut, len(ms))
 	}
-	return provider.Message{Role: provider.User, Text: said + t.openTodos(ctx)}
+	return provider.Message{Role: provider.User, Text: said + t.openTodos(ctx)}, ok
 }
 
 // openTodos is what of the plan is still to be done.
@@ -211,8 +216,14 @@ func transcript(ms []provider.Message) string {
 // replace puts messages in the place of history[from:to], in the store as in memory.
 func (t *turn) replace(ctx context.Context, history []entry, from, to int, with []provider.Message) error {
 	kept := make([]store.Message, 0, from+len(with))
+	stored, _ := t.options.Store.Messages(context.WithoutCancel(ctx), t.ID()) // without them times are lost, and nothing else
 	for _, e := range history[:from] {
-		kept = append(kept, store.Message{Message: e.Message, Active: true})
+		m := store.Message{Message: e.Message, Active: true}
+		if i := slices.IndexFunc(stored, func(s store.Message) bool { return e.id != 0 && s.ID == e.id }); i >= 0 {
+			m = stored[i]
+			m.ID, m.Message = 0, e.Message
+		}
+		kept = append(kept, m)
 	}
 	for _, m := range with {
 		kept = append(kept, store.Message{Message: m, Active: true})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -44,7 +45,10 @@ type Options struct {
 	Tree    *Tree                    // the budget shared with parent and children; nil = its own
 	Listen  func(Event)              // nil = nobody listens; called by one goroutine at a time, in order
 	Touch   func(path string) string // what is to be told when a call first touches a path, "" = nothing; nil = never
-	Log     *slog.Logger             // nil = nothing is logged
+	// News is what has happened besides since the last turn, such as the end of a child in the background, and what to call once it is
+	// stored. nil = nothing ever does.
+	News func(ctx context.Context) (news []string, told func(ctx context.Context))
+	Log  *slog.Logger // nil = nothing is logged
 }
 
 // Conversation is one session of a model with its user. Turns are had one at a time; Interrupt, Steer and Usage may be called at any
@@ -59,6 +63,8 @@ type Conversation struct {
 	history   []entry
 	usage     provider.Usage
 	stop      context.CancelCauseFunc // of the running turn; nil = none runs
+	ended     chan struct{}           // closed when that turn has ended
+	closed    bool
 	steered   []string
 	begun     bool // the session is in the store
 	storeSick bool // that it can't be written has been told
@@ -137,6 +143,26 @@ func (c *Conversation) Interrupt(cause tool.Interruption) {
 	}
 }
 
+// Close ends the turn that runs, refuses later ones, and waits until nothing is stored any more or ctx ends.
+func (c *Conversation) Close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	ended := c.ended
+	if c.stop != nil {
+		c.stop(tool.SessionEnd)
+	}
+	c.mu.Unlock()
+	if ended == nil {
+		return nil
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the turn of conversation %s: %w", c.ID(), context.Cause(ctx))
+	}
+}
+
 // Steer gives the model a message within the running turn, right after the results that it waits for. False: no turn runs.
 func (c *Conversation) Steer(text string) bool {
 	c.mu.Lock()
@@ -171,7 +197,6 @@ func (c *Conversation) keep(ctx context.Context, m provider.Message, more store.
 	more.Message, more.Time, more.Active = m, time.Now().UTC(), true
 	c.mu.Lock()
 	begun := c.begun
-	c.begun = true
 	c.mu.Unlock()
 	var id int64
 	err := error(nil)
@@ -181,6 +206,9 @@ func (c *Conversation) keep(ctx context.Context, m provider.Message, more store.
 		err = c.options.Store.Begin(ctx, s)
 	}
 	if err == nil {
+		c.mu.Lock()
+		c.begun = true
+		c.mu.Unlock()
 		var ids []int64
 		if ids, err = c.options.Store.Append(ctx, c.options.Session.ID, more); err == nil {
 			id = ids[0]

@@ -12,8 +12,9 @@ import (
 	"github.com/hermes-runtime/hermes/provider"
 )
 
-// reply is what came of one request, or of several that continued one text.
+// reply is what came of one request.
 type reply struct {
+	begun           string // the text that it continues
 	text, reasoning string
 	calls           []provider.Call
 	end             provider.End
@@ -38,9 +39,11 @@ func (t *turn) reply(ctx context.Context) (reply, error) {
 		return r, fmt.Errorf("a call of %s was cut off at the limit of tokens, also at %d", r.calls[len(r.calls)-1].Name, mostTokens)
 	}
 	for n := 0; err == nil && n < continuations && r.end == provider.EndLength && len(r.calls) == 0 && r.text != ""; n++ {
+		begun := r.begun + r.text
 		t.keepReply(ctx, r)
 		t.keep(ctx, provider.Message{Role: provider.User, Text: goOn}, store.Message{})
 		r, err = t.ask(ctx, request{})
+		r.begun = begun
 	}
 	if err == nil && r.end != provider.EndRefused && len(r.calls) == 0 && strings.TrimSpace(r.text) == "" && !t.asked {
 		t.asked = true

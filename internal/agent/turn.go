@@ -93,23 +93,50 @@ func (c *Conversation) Turn(ctx context.Context, text string) Outcome {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	t := &turn{Conversation: c, id: newTurnID(), task: text, begun: time.Now(), guard: newGuard(c.options.Guard), invalid: map[string]int{}}
-	c.mu.Lock()
-	if c.stop != nil {
-		c.mu.Unlock()
-		return t.end(Failed, ExitError, errors.New("begin a turn: another one of this conversation runs"))
-	}
-	c.stop = stop
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		c.stop = nil
-		c.mu.Unlock()
-	}()
 	if strings.TrimSpace(text) == "" {
 		return t.end(Failed, ExitError, errors.New("begin a turn: the message is empty"))
 	}
+	leave, err := c.enter(stop)
+	if err != nil {
+		return t.end(Failed, ExitError, err)
+	}
+	defer leave()
 	t.first = c.keep(ctx, provider.Message{Role: provider.User, Text: text}, store.Message{})
+	t.hear(ctx)
 	return t.run(ctx)
+}
+
+// enter begins a turn, of which there is one at a time.
+func (c *Conversation) enter(stop context.CancelCauseFunc) (leave func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, errors.New("begin a turn: the conversation is closed")
+	case c.stop != nil:
+		return nil, errors.New("begin a turn: another one of this conversation runs")
+	}
+	c.stop, c.ended = stop, make(chan struct{})
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stop = nil
+		close(c.ended)
+	}, nil
+}
+
+// hear gives the model what has happened besides. It is nobody's order, and may hold text from anywhere.
+func (t *turn) hear(ctx context.Context) {
+	if t.options.News == nil {
+		return
+	}
+	news, told := t.options.News(ctx)
+	for _, n := range news {
+		t.keep(ctx, provider.Message{Role: provider.User, Text: fence(n, t.marker)}, store.Message{})
+	}
+	if len(news) > 0 {
+		told(context.WithoutCancel(ctx))
+	}
 }
 
 func newTurnID() string {
@@ -144,7 +171,7 @@ func (t *turn) run(ctx context.Context) Outcome {
 
 // answered ends the turn with what the model said.
 func (t *turn) answered(r reply) Outcome {
-	t.out.Answer = r.text
+	t.out.Answer = r.begun + r.text
 	switch {
 	case r.end == provider.EndRefused:
 		return t.end(Failed, ExitError, fmt.Errorf("%s declined to answer", t.Model().Model))

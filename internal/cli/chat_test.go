@@ -134,6 +134,9 @@ func TestChat_ATaskWithEitherAPI(t *testing.T) {
 			}
 			stored(t, k, done["session_id"].(string))
 			resumed(t, k, s)
+			if out, _, _ := k.run(t, "", "sessions", "list", "--json"); strings.Contains(out, `"subagent"`) {
+				t.Error("the child's session is listed among the user's")
+			}
 			if all := out + errs; strings.Contains(all, s.Key) {
 				t.Error("the key shows")
 			}

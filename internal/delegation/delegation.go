@@ -86,7 +86,6 @@ type Dispatched struct {
 type Config struct {
 	Model         string        `yaml:"model" help:"model of children, as [PROVIDER/]MODEL; empty = their parent's"`
 	Provider      string        `yaml:"provider" help:"provider of that model; empty = as the model's name says"`
-	BaseURL       string        `yaml:"base_url" help:"address of that model's API"`
 	MaxIterations int           `yaml:"max_iterations" default:"50" min:"1" help:"requests that a child may make"`
 	ChildTimeout  time.Duration `yaml:"child_timeout_seconds" default:"0" min:"0" env:"DELEGATION_CHILD_TIMEOUT_SECONDS" help:"seconds that a child may take, at least 30; 0 = no limit"`
 	MaxChildren   int           `yaml:"max_concurrent_children" default:"3" min:"1" env:"DELEGATION_MAX_CONCURRENT_CHILDREN" help:"children that work side by side"`

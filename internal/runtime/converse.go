@@ -56,6 +56,12 @@ type Conversation struct {
 	rt       *Runtime
 }
 
+// The sources of sessions that nobody talks in.
+const (
+	childSource = "subagent" // a child agent worked in it
+	planSource  = "tool"     // it holds a plan alone
+)
+
 // Stored is what is kept of a conversation, as it was when it was opened.
 type Stored struct {
 	Session store.Session
@@ -71,12 +77,18 @@ func (r *Runtime) Converse(ctx context.Context, o ConversationOptions) (*Convers
 		if err != nil {
 			return nil, fmt.Errorf("resume a conversation: %w", err)
 		}
+		if s.Source == childSource || s.Source == planSource {
+			return nil, fmt.Errorf("resume %s: it was no conversation with a user; `hermes sessions show %s` shows it", s.ID, s.ID)
+		}
 		if err = c.claim(ctx, s.ID); err != nil {
 			return nil, fmt.Errorf("resume %s: %w", s.ID, err)
 		}
 		c.Session = s
 	}
 	if err := c.open(ctx, st); err != nil {
+		if c.session != nil {
+			err = errors.Join(err, c.session.Close(ctx))
+		}
 		c.release()
 		return nil, err
 	}
@@ -145,7 +157,7 @@ func (c *Conversation) open(ctx context.Context, st store.Store) error {
 	}
 	ao := agent.Options{
 		Model: m, Tools: c.session, Store: st, Session: c.Session, Resume: o.Resume != "", System: c.prompt(ctx, project).String(),
-		Limits: limits, Guard: r.settings.guardrails.config(), Compact: compact, Tree: c.tree, Listen: o.Listen, Log: r.log,
+		Limits: limits, Guard: r.settings.guardrails.config(), Compact: compact, Tree: c.tree, Listen: o.Listen, News: c.news, Log: r.log,
 	}
 	if project != nil {
 		ao.Touch = project.Touch
@@ -253,12 +265,14 @@ func (c *Conversation) delegates(st store.Store) {
 	c.children = &agent.Children{
 		Config: *c.rt.delegation(), Depth: c.options.birth.Depth, Begin: c.begin,
 		Spent: func() error { return c.SpentTokens() },
-		Done: func(ctx context.Context, id string, r delegation.Report) error {
+		Done: func(ctx context.Context, id string, r delegation.Report) {
 			data, err := json.Marshal(map[string]any{"delegation_id": id, "report": r})
-			if err != nil {
-				return err
+			if err == nil {
+				err = st.Post(ctx, c.Session.ID, "async_delegation", data)
 			}
-			return st.Post(ctx, c.Session.ID, "async_delegation", data)
+			if err != nil {
+				c.rt.log.Error("the report of a child can't be kept", "session", c.Session.ID, "delegation", id, "error", err)
+			}
 		},
 	}
 }
@@ -294,7 +308,7 @@ func (c *Conversation) begin(ctx context.Context, b agent.Birth) (agent.Child, e
 			ID: id, Platform: o.Session.Platform, Enabled: append([]string{}, names...), Asker: o.Session.Asker, Setting: o.Session.Setting,
 			Surface: o.Session.Surface, Root: c.root,
 		},
-		Model: c.childModel(), Use: c.childUse(), Source: "subagent", Listen: b.Listen, parent: c, birth: b,
+		Model: c.childModel(), Use: c.childUse(), Source: childSource, Listen: b.Listen, parent: c, birth: b,
 	})
 }
 
@@ -314,37 +328,37 @@ func (c *Conversation) childUse() provider.Model {
 	return c.model
 }
 
-// Turn gives the model a message of the user, behind what has ended in the background meanwhile.
-func (c *Conversation) Turn(ctx context.Context, text string) agent.Outcome {
-	st := c.rt.store
-	waiting, err := st.Waiting(ctx, c.Session.ID)
+// news is what has ended in the background since the last turn.
+func (c *Conversation) news(ctx context.Context) ([]string, func(context.Context)) {
+	waiting, err := c.rt.store.Waiting(ctx, c.Session.ID)
 	if err != nil {
 		c.rt.log.Warn("what waits for a conversation can't be read", "session", c.Session.ID, "error", err)
 	}
 	var ids []int64
+	var out []string
 	for _, e := range waiting {
-		text += fmt.Sprintf("\n\n[%s, %s]\n%s", e.Kind, e.Time.Format(time.RFC3339), e.Data)
+		out = append(out, fmt.Sprintf("[%s, %s]\n%s", e.Kind, e.Time.Format(time.RFC3339), e.Data))
 		ids = append(ids, e.ID)
 	}
-	if len(c.options.birth.Task.Context) > 0 {
-		text += "\n\n" + c.options.birth.Task.Context
-	}
-	o := c.Conversation.Turn(ctx, text)
-	if len(ids) > 0 {
-		if err := st.Delivered(context.WithoutCancel(ctx), c.Session.ID, ids...); err != nil {
+	return out, func(ctx context.Context) {
+		if err := c.rt.store.Delivered(ctx, c.Session.ID, ids...); err != nil {
 			c.rt.log.Warn("what was told to a conversation can't be marked so", "session", c.Session.ID, "error", err)
 		}
 	}
-	return o
 }
 
-// Interrupt ends the turn that runs, and says why.
-func (c *Conversation) Interrupt(cause tool.Interruption) { c.Conversation.Interrupt(cause) }
+// Turn gives the model a message of the user; a child gets what its parent wrote besides the goal with it.
+func (c *Conversation) Turn(ctx context.Context, text string) agent.Outcome {
+	if more := c.options.birth.Task.Context; more != "" {
+		text += "\n\n" + more
+	}
+	return c.Conversation.Turn(ctx, text)
+}
 
-// Close ends the conversation: its turn, its children, its session. What is stored stays.
+// Close ends the conversation: its turn, its children, its session. What is stored stays, and nothing is stored any more.
 func (c *Conversation) Close(ctx context.Context) error {
-	c.Conversation.Interrupt(tool.SessionEnd)
-	err := errors.Join(c.children.Close(ctx), c.session.Close(ctx))
+	c.Interrupt(tool.SessionEnd)
+	err := errors.Join(c.children.Close(ctx), c.session.Close(ctx), c.Conversation.Close(ctx))
 	c.release()
 	return err
 }
@@ -370,7 +384,7 @@ func (p plans) SetTodos(ctx context.Context, todos []store.Todo) error {
 	if !errors.Is(err, store.ErrUnknown) {
 		return err
 	}
-	if err := p.store.Begin(ctx, store.Session{ID: p.session, Source: "tool", Started: time.Now().UTC()}); err != nil {
+	if err := p.store.Begin(ctx, store.Session{ID: p.session, Source: planSource, Started: time.Now().UTC()}); err != nil {
 		return err
 	}
 	return p.store.SetTodos(ctx, p.session, todos)
