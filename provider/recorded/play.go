@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -36,7 +37,7 @@ func play(file string, o provider.Options) (provider.Model, error) {
 	setup := func(err error) error {
 		return &provider.Error{Kind: provider.ErrSetup, Provider: "replay", Model: file, Message: "the tape can't be played", Err: err, Hint: err.Error()}
 	}
-	data, err := os.ReadFile(file)
+	data, err := read(file)
 	if err != nil {
 		return nil, setup(err)
 	}
@@ -49,6 +50,26 @@ func play(file string, o provider.Options) (provider.Model, error) {
 		tape: t, redact: redaction(o), playing: map[string]*position{}, taken: make([]int, len(t.tracks)),
 		info: provider.Info{Provider: "replay", Model: name, Dialect: cmp.Or(t.head.Dialect, "openai"), Context: cmp.Or(o.Context, t.head.Context), MaxTools: o.MaxTools},
 	}, nil
+}
+
+// maxTape bounds a tape, in bytes.
+const maxTape = 64 << 20
+
+// read reads a tape, which is a regular file: anything else may never end, or never begin.
+func read(file string) ([]byte, error) {
+	if file == "" {
+		return nil, errors.New("no file is named: write replay:FILE")
+	}
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", file)
+	case info.Size() > maxTape:
+		return nil, fmt.Errorf("%s has %d bytes; a tape has %d at most", file, info.Size(), maxTape)
+	}
+	return os.ReadFile(file)
 }
 
 func redaction(o provider.Options) func(string) string {
