@@ -19,9 +19,9 @@ import (
 
 // Bounds of what is read, in bytes.
 const (
-	maxReply = 64 << 20  // all of one reply: no model says so much, and all of it is kept
-	maxWhole = 64 << 20  // a reply that isn't streamed
-	maxFault = 64 << 10  // of what comes with an error status
+	maxReply = 64 << 20 // all of one reply: no model says so much, and all of it is kept
+	maxWhole = 64 << 20 // a reply that isn't streamed
+	maxFault = 64 << 10 // of what comes with an error status
 )
 
 const (
