@@ -78,8 +78,10 @@ func TestConn_StreamsDoNotMix(t *testing.T) {
 
 // RES-2: a reader that doesn't read stops its own stream and no other.
 func TestConn_SlowReaderBlocksItsOwnStreamOnly(t *testing.T) {
+	flooded := make(chan struct{})
 	client, _ := pair(t, false, func(s *Stream) {
 		if string(s.Head()) == "flood" {
+			defer close(flooded)
 			_, err := s.Writer(1).Write(make([]byte, 10*Window))
 			var reset *ResetError
 			if !errors.As(err, &reset) || reset.Text != "enough" {
@@ -112,6 +114,7 @@ func TestConn_SlowReaderBlocksItsOwnStreamOnly(t *testing.T) {
 	}
 	flood.mu.Unlock()
 	flood.Reset("enough")
+	<-flooded // before the connection closes, which would end it otherwise
 }
 
 // RES-3: text before the hello is skipped, up to 64 KiB.
