@@ -2,5 +2,7 @@
 
 package hermes_test
 
-// conversationsAtOnce is how many conversations are had at once.
-const conversationsAtOnce = 200
+const (
+	conversationsAtOnce = 200       // conversations that are had at once
+	largeArguments      = 5_000_000 // bytes of the largest arguments of a call
+)

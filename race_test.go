@@ -3,4 +3,7 @@
 package hermes_test
 
 // The race detector makes everything several times slower and larger.
-const conversationsAtOnce = 24
+const (
+	conversationsAtOnce = 24
+	largeArguments      = 500_000
+)

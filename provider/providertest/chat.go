@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -159,13 +160,16 @@ func readChat(list []chatMessage, s *Seen) error {
 	return nil
 }
 
+// toolName is what the APIs take as the name of a tool, in the history too.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
 func checkCall(id, name, arguments string, taken []string) error {
 	var object map[string]any
 	switch {
 	case id == "" || slices.Contains(taken, id):
 		return fmt.Errorf("id %q is missing or there twice", id)
-	case name == "":
-		return errors.New("a call without a name")
+	case !toolName.MatchString(name):
+		return fmt.Errorf("a call with the name %.100q", name)
 	case json.Unmarshal([]byte(arguments), &object) != nil || object == nil:
 		return fmt.Errorf("arguments that are no object: %.200q", arguments)
 	}

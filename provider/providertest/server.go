@@ -42,6 +42,8 @@ type Reply struct {
 	End       provider.End    // "" = EndStop
 	Usage     provider.Usage  // zero = 11 in, 7 out
 	Fault     Fault
+	// Mangle changes the events as they go over the wire, so that a stream holds what no encoder writes; nil = they stay.
+	Mangle func(events string) string
 	// Status is of an error that is sent instead; Kind its type as the API names it, Message its text.
 	Status     int
 	Kind       string
@@ -241,7 +243,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, fra
 	case Unmarked:
 		frames = frames[:len(frames)-1]
 	}
-	s.write(w, render(frames[:half], end, reply.Fault))
+	send := func(list []frame) {
+		events := render(list, end, reply.Fault)
+		if reply.Mangle != nil {
+			events = []byte(reply.Mangle(string(events)))
+		}
+		s.write(w, events)
+	}
+	send(frames[:half])
 	if reply.Hold != nil {
 		s.wait(r, reply.Hold)
 		if r.Context().Err() != nil {
@@ -264,7 +273,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, fra
 		s.write(w, render([]frame{{"error", string(s.api.fault(reply))}}, end, ""))
 		return
 	}
-	s.write(w, render(frames[half:], end, reply.Fault))
+	send(frames[half:])
 	if reply.Fault == Trailing {
 		s.write(w, []byte("data: {\"more\n\n: bytes\n\ndata: [DONE]\n\n"))
 	}
