@@ -126,6 +126,7 @@ func hostileArguments() []hostile {
 		read("wrong type: an object", `{"path":{"a.txt":true}}`, "path"),
 		read("wrong type: a word for a number", `{"path":"a.txt","limit":"many"}`, "limit"),
 		read("a number in a string", `{"path":"a.txt","limit":"5"}`, "alpha"),
+		read("a number beyond all", `{"path":"a.txt","limit":1e999}`, "number"),
 		read("a parameter that isn't there", `{"path":"a.txt","colour":"red"}`, "colour"),
 		read("a parameter spelt otherwise", `{"Path":"a.txt"}`, "alpha"),
 		read("NUL in a path", `{"path":"a\u0000.txt"}`, "error"),

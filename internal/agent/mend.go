@@ -150,7 +150,8 @@ func objectText(text string) (string, bool) {
 }
 
 func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
+	var object map[string]any // also what no double can hold, such as 1e999, is refused by APIs
+	return json.Unmarshal([]byte(text), &object) == nil && object != nil
 }
 
 // closeJSON closes what text leaves open, innermost first, and leaves out what a comma or a colon at its end was to introduce.
