@@ -111,15 +111,19 @@ func (g *Gate) Mode() (m Mode, yolo bool) {
 // Check decides whether a request may run. It returns at the latest when ctx ends or the time for an answer is over. A caller runs
 // the act only if the decision's Runs is true.
 func (g *Gate) Check(ctx context.Context, req Request) Decision {
+	start := time.Now()
 	findings, reading := g.findings(&req)
+	took := time.Since(start)
+	mode, _ := g.Mode()
 	if len(findings) == 0 {
 		g.note(&req, reading)
-		return Decision{Outcome: Allowed, RequestID: req.ID}
+		return Decision{Outcome: Allowed, RequestID: req.ID, Analysis: took, Mode: mode}
 	}
 	if req.ID == "" {
 		req.ID = newID()
 	}
 	c := g.check(&req, findings, reading)
+	c.decision.Analysis, c.decision.Mode = took, mode
 	var q channel.Question
 	if g.config.Observer != nil {
 		q = c.question(findings, 0)

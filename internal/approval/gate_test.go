@@ -68,8 +68,12 @@ func TestGate_NoFindingIsAllowedWithoutAQuestionOrRecord(t *testing.T) {
 	p, l := &person{choice: channel.Once}, &ledger{}
 	g := approval.New(approval.Config{Asker: p, Audit: l})
 	for _, c := range []string{"ls -l", "echo 'rm -rf /'", "git commit -m 'rm -rf x'", "", "# nothing"} {
-		if d := g.Check(t.Context(), command(c)); d.Outcome != approval.Allowed || d.Approval() != nil {
+		d := g.Check(t.Context(), command(c))
+		if d.Outcome != approval.Allowed || d.Approval() != nil {
 			t.Errorf("%q: %+v, want allowed", c, d)
+		}
+		if c != "" && (d.Analysis <= 0 || d.Mode != approval.Manual) { // A88
+			t.Errorf("%q: read in %v, mode %q", c, d.Analysis, d.Mode)
 		}
 	}
 	if len(p.asked) != 0 || len(l.entries) != 0 {

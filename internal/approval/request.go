@@ -136,6 +136,8 @@ type Decision struct {
 	Scope    channel.Choice // once, session or always, when a person approved
 	Asked    bool           // a person was asked
 	Waited   time.Duration  // on a person; not to be counted against the tool's time
+	Analysis time.Duration  // what reading the request took
+	Mode     Mode           // that it was decided in
 	Text     string         // what the model reads when nothing ran
 	Note     string         // for the person: an answer that couldn't be stored
 

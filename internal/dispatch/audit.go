@@ -35,6 +35,8 @@ type Record struct {
 	Decision    string // of approval; "" = nothing was found
 	Who         string
 	Rules       []string
+	Rulings     []Ruling      // each decision about findings, for who observes
+	Analysis    time.Duration // spent on reading what the call does
 	Status      string
 	ErrorType   string
 	Duration    time.Duration
@@ -44,6 +46,16 @@ type Record struct {
 	Spilled     int    // characters
 	SpillPath   string
 	Trace       string
+}
+
+// Ruling is one decision of approval about an act of the call.
+type Ruling struct {
+	Time    time.Time
+	Outcome string
+	Mode    string
+	Rules   []string
+	Waited  time.Duration // on a person or a reviewer
+	Asked   bool          // there was somebody to wait for
 }
 
 var lines = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}

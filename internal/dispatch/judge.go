@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval"
@@ -109,6 +110,7 @@ func (f *flight) ruling(ctx context.Context, r approval.Request) verdict {
 	}
 	defer f.pause()()
 	d := f.door.approver.Check(ctx, r)
+	f.note(func() { f.record.Analysis += d.Analysis })
 	return verdict{
 		Decision: d, Refused: !d.Runs(),
 		Approval: tool.Approval{
@@ -138,6 +140,9 @@ func (f *flight) recordVerdict(v verdict) bool {
 	}
 	f.note(func() {
 		f.record.Decision, f.record.Who = v.Approval.Outcome, v.Approval.Who
+		f.record.Rulings = append(f.record.Rulings, Ruling{
+			Time: time.Now(), Outcome: v.Approval.Outcome, Mode: string(v.Mode), Rules: v.Approval.IDs, Waited: v.Approval.Waited, Asked: v.Approval.Asked,
+		})
 		for _, id := range v.Approval.IDs {
 			if !slices.Contains(f.record.Rules, id) {
 				f.record.Rules = append(slices.Clip(f.record.Rules), id)

@@ -18,6 +18,12 @@ var secondBounds = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.5
 // charBounds are borders for sizes of results, in characters.
 var charBounds = []float64{100, 1000, 10_000, 100_000, 1_000_000}
 
+// analysisBounds are borders for the time that reading a command takes, in seconds: from tens of microseconds to the limit of one.
+var analysisBounds = []float64{0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3}
+
+// answerBounds are borders for the time that people take to answer, in seconds.
+var answerBounds = []float64{1, 3, 10, 30, 60, 120, 300, 900, 3600}
+
 // metrics adds calls up since the start of the process. Labels come from registered names and fixed words only.
 type metrics struct {
 	start time.Time
@@ -28,7 +34,9 @@ type metrics struct {
 	chars    map[string]*histogram
 	checks   map[string]*histogram // by check
 	decided  map[decision]int64
-	left     func() int // handlers that outlived their calls; nil = not known
+	analysis map[string]*histogram // by tool
+	answers  map[string]*histogram // by outcome
+	gauges   Gauges
 }
 
 type labels struct{ tool, status string }
@@ -44,7 +52,8 @@ type histogram struct {
 }
 
 func newMetrics() *metrics {
-	return &metrics{start: time.Now(), calls: map[labels]int64{}, duration: map[string]*histogram{}, chars: map[string]*histogram{}, checks: map[string]*histogram{}, decided: map[decision]int64{}}
+	return &metrics{start: time.Now(), calls: map[labels]int64{}, duration: map[string]*histogram{}, chars: map[string]*histogram{}, checks: map[string]*histogram{}, decided: map[decision]int64{},
+		analysis: map[string]*histogram{}, answers: map[string]*histogram{}}
 }
 
 func (m *metrics) add(r *dispatch.Record) {
@@ -57,6 +66,14 @@ func (m *metrics) add(r *dispatch.Record) {
 	m.calls[labels{name, r.Status}]++
 	for _, row := range r.Rules {
 		m.decided[decision{row, r.Decision}]++
+	}
+	for _, d := range r.Rulings {
+		if d.Asked {
+			observe(m.answers, d.Outcome, answerBounds, d.Waited.Seconds())
+		}
+	}
+	if r.Analysis > 0 {
+		observe(m.analysis, name, analysisBounds, r.Analysis.Seconds())
 	}
 	observe(m.duration, name, secondBounds, r.Duration.Seconds())
 	observe(m.chars, name, charBounds, float64(r.ResultChars))
@@ -143,9 +160,7 @@ func (m *metrics) messages() []metricMessage {
 	if len(m.calls) > 0 {
 		list = m.callMessages(start, now)
 	}
-	if len(m.decided) > 0 {
-		list = append(list, m.decisionMessage(start, now))
-	}
+	list = append(list, m.approvalMessages(start, now)...)
 	if len(m.checks) > 0 {
 		list = append(list, metricMessage{Name: "hermes.check.duration", Unit: "s",
 			Histogram: &histogramMessage{points("hermes.check.name", m.checks, start, now), cumulative}})
@@ -163,17 +178,41 @@ func (m *metrics) callMessages(start, now string) []metricMessage {
 			Start:      start, Time: now, AsInt: strconv.FormatInt(m.calls[l], 10),
 		})
 	}
-	abandoned := int64(0)
-	if m.left != nil {
-		abandoned = int64(m.left())
-	}
 	const byTool = "gen_ai.tool.name"
 	return []metricMessage{
-		{Name: "hermes.tool.abandoned", Unit: "{handler}", Gauge: &gaugeMessage{[]point{{Start: start, Time: now, AsInt: strconv.FormatInt(abandoned, 10)}}}},
+		gauge("hermes.tool.abandoned", "{handler}", m.gauges.Abandoned, point{Start: start, Time: now}),
 		{Name: "hermes.tool.calls", Unit: "{call}", Sum: &sumMessage{counts, cumulative, true}},
 		{Name: "gen_ai.execute_tool.duration", Unit: "s", Histogram: &histogramMessage{points(byTool, m.duration, start, now), cumulative}},
 		{Name: "hermes.tool.result_chars", Unit: "{character}", Histogram: &histogramMessage{points(byTool, m.chars, start, now), cumulative}},
 	}
+}
+
+// gauge reads a number of now; without a source it is zero.
+func gauge(name, unit string, read func() int, at point) metricMessage {
+	n := 0
+	if read != nil {
+		n = read()
+	}
+	at.AsInt = strconv.Itoa(n)
+	return metricMessage{Name: name, Unit: unit, Gauge: &gaugeMessage{[]point{at}}}
+}
+
+// approvalMessages tell how long commands are read and answers take, how many wait for one, and what was decided.
+func (m *metrics) approvalMessages(start, now string) (list []metricMessage) {
+	if pending := gauge("hermes.approval.pending", "{question}", m.gauges.Pending, point{Start: start, Time: now}); len(m.calls) > 0 || pending.Gauge.Points[0].AsInt != "0" {
+		list = append(list, pending)
+	}
+	if len(m.analysis) > 0 {
+		list = append(list, metricMessage{Name: "hermes.approval.analysis.duration", Unit: "s", Histogram: &histogramMessage{points("gen_ai.tool.name", m.analysis, start, now), cumulative}})
+	}
+	if len(m.answers) > 0 {
+		list = append(list, metricMessage{Name: "hermes.approval.answer.duration", Unit: "s",
+			Histogram: &histogramMessage{points("outcome", m.answers, start, now), cumulative}})
+	}
+	if len(m.decided) > 0 {
+		list = append(list, m.decisionMessage(start, now))
+	}
+	return list
 }
 
 func (m *metrics) decisionMessage(start, now string) metricMessage {

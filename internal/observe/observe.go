@@ -213,12 +213,18 @@ func (b *Observer) Checked(check string, took time.Duration) {
 	}
 }
 
-// Watch tells the metrics how to count the handlers that outlived their calls.
-func (b *Observer) Watch(abandoned func() int) {
+// Gauges are the numbers that are read when metrics are sent. A nil one is zero.
+type Gauges struct {
+	Abandoned func() int // handlers that outlived their calls
+	Pending   func() int // questions that wait for a person
+}
+
+// Watch tells the metrics where to read what is counted elsewhere.
+func (b *Observer) Watch(g Gauges) {
 	if b.metrics != nil {
 		b.metrics.mu.Lock()
 		defer b.metrics.mu.Unlock()
-		b.metrics.left = abandoned
+		b.metrics.gauges = g
 	}
 }
 

@@ -128,7 +128,8 @@ func TestSpan_ChainAndAttributes(t *testing.T) {
 		t.Errorf("children get traceparent %s", got)
 	}
 	_, inner := b.Begin(ctx, "inner", "c2", "s")
-	inner.End(&dispatch.Record{Call: "c2", Session: "s", Status: "error", ErrorType: "tool_error", Args: "secret", Rules: []string{"r1", "r2"}, Decision: "approved"})
+	inner.End(&dispatch.Record{Call: "c2", Session: "s", Status: "error", ErrorType: "tool_error", Args: "secret", Rules: []string{"r1", "r2"}, Decision: "approved",
+		Rulings: []dispatch.Ruling{{Time: time.Unix(5, 0), Outcome: "approved", Mode: "manual", Rules: []string{"r1", "r2"}}}})
 	outer.End(&dispatch.Record{Call: "c1", Session: "s", Status: "ok", Queued: 3 * time.Millisecond})
 	closeNow(t, b)
 	spans := c.spans(t)
@@ -150,6 +151,9 @@ func TestSpan_ChainAndAttributes(t *testing.T) {
 	}
 	if _, shown := a["gen_ai.tool.call.arguments"]; shown {
 		t.Error("arguments stand on the span although nobody asked for them")
+	}
+	if text, _ := json.Marshal(in["events"]); !strings.Contains(string(text), `"hermes.approval.mode","value":{"stringValue":"manual"}`) || !strings.Contains(string(text), `"timeUnixNano":"5000000000"`) {
+		t.Errorf("the span's events are %s", text)
 	}
 	if attributes(out)["hermes.tool.queue_ms"] != "3" || c.header.Get("X-Key") != "a b" {
 		t.Errorf("queue %v, header %v", attributes(out), c.header)
@@ -179,17 +183,19 @@ func TestSampler_OffKeepsNothingButTheChain(t *testing.T) {
 	}
 }
 
-// OBS-5: counters and histograms arrive, labelled by registered names only.
+// OBS-5, A88: counters, gauges and histograms arrive, labelled by registered names only.
 func TestMetrics_ArriveAtTheEnd(t *testing.T) {
 	c := newCollector(t)
 	b := open(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL})
-	b.Watch(func() int { return 2 })
-	b.Measure(&dispatch.Record{Name: "x", Status: "ok", Duration: 50 * time.Millisecond, ResultChars: 10, Rules: []string{"delete.bulk"}, Decision: "denied"})
+	b.Watch(Gauges{Abandoned: func() int { return 2 }, Pending: func() int { return 7 }})
+	b.Measure(&dispatch.Record{Name: "x", Status: "ok", Duration: 50 * time.Millisecond, ResultChars: 10, Rules: []string{"delete.bulk"}, Decision: "denied", Analysis: 40 * time.Microsecond,
+		Rulings: []dispatch.Ruling{{Outcome: "denied", Waited: 20 * time.Second, Asked: true}, {Outcome: "allowed", Waited: 1}}})
 	b.Measure(&dispatch.Record{Asked: "made_up_by_a_model", Status: "error"})
 	b.Checked("python", 7*time.Second)
 	closeNow(t, b)
 	text, _ := json.Marshal(c.bodies["/v1/metrics"])
-	for _, want := range []string{"hermes.check.duration", `"python"`, `"sum":7`, "hermes.tool.calls", "gen_ai.execute_tool.duration", "hermes.tool.result_chars", "hermes.tool.abandoned", "hermes.approval.decisions", "delete.bulk", `"unknown"`, `"sum":0.05`} {
+	for _, want := range []string{"hermes.check.duration", `"python"`, `"sum":7`, "hermes.tool.calls", "gen_ai.execute_tool.duration", "hermes.tool.result_chars", "hermes.tool.abandoned", "hermes.approval.decisions", "delete.bulk",
+		"hermes.approval.pending", `"asInt":"7"`, "hermes.approval.analysis.duration", `"sum":0.00004`, "hermes.approval.answer.duration", `"sum":20,`, `"unknown"`, `"sum":0.05`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s is missing in %s", want, text)
 		}

@@ -21,17 +21,23 @@ type (
 		Int    *string `json:"intValue,omitempty"`
 	}
 	spanMessage struct {
-		TraceID    string        `json:"traceId"`
-		SpanID     string        `json:"spanId"`
-		ParentID   string        `json:"parentSpanId,omitempty"`
-		State      string        `json:"traceState,omitempty"`
-		Flags      int           `json:"flags"`
-		Name       string        `json:"name"`
-		Kind       int           `json:"kind"`
-		Start      string        `json:"startTimeUnixNano"`
-		End        string        `json:"endTimeUnixNano"`
-		Attributes []attribute   `json:"attributes"`
-		Status     statusMessage `json:"status"`
+		TraceID    string         `json:"traceId"`
+		SpanID     string         `json:"spanId"`
+		ParentID   string         `json:"parentSpanId,omitempty"`
+		State      string         `json:"traceState,omitempty"`
+		Flags      int            `json:"flags"`
+		Name       string         `json:"name"`
+		Kind       int            `json:"kind"`
+		Start      string         `json:"startTimeUnixNano"`
+		End        string         `json:"endTimeUnixNano"`
+		Attributes []attribute    `json:"attributes"`
+		Events     []eventMessage `json:"events,omitempty"`
+		Status     statusMessage  `json:"status"`
+	}
+	eventMessage struct {
+		Time       string      `json:"timeUnixNano"`
+		Name       string      `json:"name"`
+		Attributes []attribute `json:"attributes"`
 	}
 	statusMessage struct {
 		Code    int    `json:"code,omitempty"`
@@ -82,6 +88,11 @@ func (s *span) encode(r *dispatch.Record) spanMessage {
 		if *a.Value.String != "" {
 			m.Attributes = append(m.Attributes, a)
 		}
+	}
+	for _, d := range r.Rulings {
+		m.Events = append(m.Events, eventMessage{nanos(d.Time), "hermes.approval", []attribute{
+			text("hermes.approval.decision", d.Outcome), text("hermes.approval.rule", strings.Join(d.Rules, ",")), text("hermes.approval.mode", d.Mode),
+		}})
 	}
 	if s.observer.content {
 		m.Attributes = append(m.Attributes, text("gen_ai.tool.call.arguments", r.Args), text("gen_ai.tool.call.result", r.Result))

@@ -172,7 +172,7 @@ func (r *Runtime) build() {
 	}
 	r.door = dispatch.New(parts)
 	if r.observer != nil {
-		r.observer.Watch(r.door.Abandoned)
+		r.observer.Watch(observe.Gauges{Abandoned: r.door.Abandoned, Pending: r.desk.Pending})
 	}
 	r.skills = skill.New(skill.Options{Home: r.home, UserHome: r.environ["HOME"], Config: r.settings.skills, Getenv: r.Getenv, Keep: r.keepVariable})
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, Tell: r.tell, GOOS: o.GOOS})

@@ -24,12 +24,18 @@ type Desk struct {
 	once    sync.Once
 	turn    chan struct{} // holds a token while a question is open
 	waiting atomic.Int32
+	open    atomic.Int32 // questions that wait, for their turn or for an answer
 }
+
+// Pending is how many questions wait now, for their turn or for an answer.
+func (d *Desk) Pending() int { return int(d.open.Load()) }
 
 // Ask waits for its turn, prepares the question and puts it to asker. prepare may find it needless, by what was decided meanwhile;
 // then asked is false. It returns channel.ErrTimeout at the question's expiry, the context's cause when
 // ctx ends, and an error that matches ErrUndeliverable when asker fails in another way.
 func (d *Desk) Ask(ctx context.Context, asker channel.Asker, prepare func(waiting int) (q channel.Question, needed bool)) (a channel.Answer, asked bool, err error) {
+	d.open.Add(1)
+	defer d.open.Add(-1)
 	if crowd, ok := asker.(channel.Crowd); ok {
 		return together(ctx, crowd, prepare)
 	}

@@ -42,6 +42,9 @@ func TestDesk_OneQuestionAtATime(t *testing.T) {
 			second <- err
 		}()
 		synctest.Wait()
+		if n := d.Pending(); n != 2 {
+			t.Errorf("%d questions are pending, of two", n)
+		}
 		cancel()
 		if err := <-second; !errors.Is(err, context.Canceled) {
 			t.Errorf("second: %v", err)
@@ -49,6 +52,9 @@ func TestDesk_OneQuestionAtATime(t *testing.T) {
 		close(release)
 		if err := <-first; err != nil {
 			t.Errorf("first: %v", err)
+		}
+		if n := d.Pending(); n != 0 {
+			t.Errorf("%d questions are pending after all were answered", n)
 		}
 	})
 }
