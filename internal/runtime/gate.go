@@ -84,7 +84,7 @@ func (r *Runtime) newGate() *approval.Gate {
 		Mode: mode, Yolo: set(r.environ["HERMES_YOLO_MODE"]), UnattendedMode: c.Unattended, SingleQueryMode: c.SingleQuery, CronMode: c.Cron,
 		Sandboxed: sandboxed, FloorConfirm: c.Floor == "confirm", SubagentsShare: d.SubagentAutoApprove,
 		Timeout: c.Timeout, GatewayTimeout: c.GatewayTimeout, Rows: rows, Current: r.list.current, Asker: r.options.Asker,
-		Preview: losses, Audit: auditor{r.decided}, Observer: observer{r.hooks}, Redact: r.redactor.All, Log: r.log, Desk: &r.desk,
+		Preview: losses, Audit: auditor{r.decided}, Observer: observer{r.hooks, &r.awaited}, Redact: r.redactor.All, Log: r.log, Desk: &r.desk,
 	}
 	if c.Permanent {
 		conf.Remember = r.list
@@ -142,14 +142,42 @@ func (a auditor) Record(_ context.Context, e approval.Entry) error {
 	return err
 }
 
-// observer tells the hooks of each question and its answer.
-type observer struct{ hooks *hook.Set }
+// awaited counts, by environment, the acts that wait for a decision.
+type awaited struct {
+	mu sync.Mutex
+	by map[string]int
+}
+
+func (a *awaited) add(key string, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.by == nil {
+		a.by = map[string]int{}
+	}
+	if a.by[key] += n; a.by[key] == 0 {
+		delete(a.by, key)
+	}
+}
+
+func (a *awaited) any(key string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.by[key] > 0
+}
+
+// observer tells the hooks of each question and its answer, and keeps the place of an act that waits for one.
+type observer struct {
+	hooks   *hook.Set
+	awaited *awaited
+}
 
 func (o observer) Requested(q channel.Question) {
+	o.awaited.add(q.Environment, 1)
 	o.hooks.Approval(describe(q))
 }
 
 func (o observer) Responded(q channel.Question, d approval.Decision) {
+	o.awaited.add(q.Environment, -1)
 	a := describe(q)
 	a.PatternKeys, a.RequestID = d.Keys, d.RequestID
 	a.Choice = string(channel.Deny)

@@ -95,6 +95,22 @@ func TestGate_YoloOfTheProcess(t *testing.T) {
 	}
 }
 
+// A60: a place stays while somebody thinks about what is to run in it.
+func TestGate_AnOpenQuestionKeepsThePlace(t *testing.T) {
+	var r *Runtime
+	var kept, other bool
+	r = configured(t, "", Options{Asker: channel.AskerFunc(func(context.Context, channel.Question) (channel.Answer, error) {
+		kept, other = r.busy("mine"), r.busy("another")
+		return channel.Answer{Choice: channel.Deny}, nil
+	})})
+	q := request("rm -rf build")
+	q.EnvID = "mine"
+	r.gate.Check(t.Context(), q)
+	if !kept || other || r.busy("mine") {
+		t.Errorf("kept while asking: %v, another: %v, after the answer: %v", kept, other, r.busy("mine"))
+	}
+}
+
 // A58: a job is a job though a person is there.
 func TestFacts_AScheduledJobIsUnattended(t *testing.T) {
 	r := configured(t, "", Options{Environ: []string{"HOME=/home/ann", "HERMES_CRON_SESSION=1"}})

@@ -22,8 +22,11 @@ const busyTime = 5 * time.Second
 // Jobs are the background processes, of this runtime and of others on the same HERMES_HOME.
 func (r *Runtime) Jobs() *process.Table { return r.jobs }
 
-// busy keeps an environment in which jobs run from being closed because it is idle.
+// busy keeps an environment from being closed because it is idle: jobs run in it, or a person is still to say whether a command may.
 func (r *Runtime) busy(key string) bool {
+	if r.awaited.any(key) {
+		return true
+	}
 	env, open := r.places.Environments()[key]
 	if !open {
 		return false

@@ -85,6 +85,7 @@ type Runtime struct {
 	sudo     session.Sudo
 	distant  *distant
 	desk     ask.Desk // where all questions to a person wait for their turn
+	awaited  awaited
 	memory   tool.Memory
 	store    *store.Lasting
 	skills   *skill.Library
