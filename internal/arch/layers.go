@@ -24,7 +24,7 @@ var layers = map[string]Layer{
 	"internal/atomicfile": Leaf, "internal/event": Leaf, "internal/approval/analysis": Leaf, "internal/approval/payload": Leaf,
 	"tool": Contract, "environment": Contract, "channel": Contract, "provider": Contract,
 	"internal/registry": Service, "internal/approval": Service, "internal/engine": Service, "internal/session": Service,
-	"internal/envs": Service, "internal/process": Service, "internal/script": Service, "internal/store": Service, "internal/hook": Service,
+	"internal/envs": Service, "internal/cloud": Service, "internal/process": Service, "internal/script": Service, "internal/store": Service, "internal/hook": Service,
 	"internal/plugin": Service, "internal/mcp/client": Service, "internal/model": Service, "internal/skill": Service, "internal/delegation": Service, "internal/memory": Service,
 	"environment/envtest": Service, "tool/tooltest": Service, "provider/providertest": Service, // suites: they drive what implements the contract
 	"toolset": Module, "backend": Module, "channel/terminal": Module,

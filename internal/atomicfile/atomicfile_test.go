@@ -240,3 +240,25 @@ func BenchmarkWrite(b *testing.B) {
 		}
 	}
 }
+
+func TestTryLock_WaitsForNobody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	held, ok, err := atomicfile.TryLock(path)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if _, ok, err := atomicfile.TryLock(path); ok || err != nil {
+		t.Errorf("taken twice: %v, %v", ok, err)
+	}
+	if err := held.Unlock(); err != nil {
+		t.Error(err)
+	}
+	again, ok, err := atomicfile.TryLock(path)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	_ = again.Unlock()
+	if _, ok, err := atomicfile.TryLock(filepath.Join(path, "below")); ok || err == nil {
+		t.Errorf("a place that can't be: %v, %v", ok, err)
+	}
+}

@@ -45,6 +45,19 @@ func Lock(ctx context.Context, path string) (*Held, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
+// TryLock takes the lock that the file at path stands for if nobody has it, and waits for nobody. ok is false where somebody has.
+func TryLock(path string) (held *Held, ok bool, err error) {
+	lock := flock.New(path, flock.SetPermissions(DefaultPerm))
+	if ok, err = lock.TryLock(); ok {
+		return &Held{lock}, true, nil
+	}
+	_ = lock.Close()
+	if err != nil {
+		return nil, false, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return nil, false, nil
+}
+
 // Unlock gives the lock back.
 func (h *Held) Unlock() error { return h.lock.Close() }
 
