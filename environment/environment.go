@@ -46,6 +46,7 @@ type Info struct {
 	MemoryMB  int    // of the machine; 0 = not known
 	Namespace Namespace
 	Traits    Traits
+	Shows     []Mount           // of OpenOptions.Share, what the place shows itself; not among Traits.Mounts, since nothing is changed through it
 	Lacking   map[string]string // ability → why it is missing
 	Notes     []string          // what a user should know, for doctor
 }

@@ -45,6 +45,7 @@ type OpenOptions struct {
 	Find        bool              // only look: nothing is made, started or kept from ending for it. The error is ErrGone where there is no such place
 	Replaces    bool              // a place of this key was found gone: the first command is to say that it runs in another
 	Overrides   map[string]string // what the task changes about its environment, by configuration key
+	Share       []Share           // what of this machine the place is to have; see there
 	HermesHome  string
 	Getenv      func(string) string
 	Environ     func() []string          // the host's environment; nil = none

@@ -225,7 +225,32 @@ func (p *plan) makeDirs(uid, gid int) error {
 			}
 		}
 	}
+	if uid >= 0 {
+		p.makePoints(uid, gid)
+	}
 	return nil
+}
+
+// makePoints makes the directories in the kept home that something is mounted on: those that the daemon makes are root's, and the user
+// that commands run as could put nothing beside what is mounted. The container may have put links in their place, which aren't followed
+// out of the home; there the daemon does it.
+func (p *plan) makePoints(uid, gid int) {
+	for _, m := range p.host.Mounts {
+		if m.Target != rootHome || len(p.below) == 0 {
+			continue
+		}
+		root, err := os.OpenRoot(m.Source)
+		if err != nil {
+			return
+		}
+		defer root.Close()
+		for _, d := range p.below {
+			if root.Mkdir(d, 0o700) == nil && os.Getuid() == 0 {
+				_ = root.Lchown(d, uid, gid)
+			}
+		}
+		return
+	}
 }
 
 // start makes the container under a name and has it run.

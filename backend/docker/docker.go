@@ -135,7 +135,7 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 func (p *place) plan() (*plan, error) {
 	return newPlan(planning{
 		config: p.config, key: p.o.Key, home: p.o.HermesHome, dir: hostDir(p.o.Dir), profile: p.getenv("HERMES_PROFILE"),
-		image: p.o.Overrides["docker_image"], local: p.d.at.local(), uid: os.Getuid(), gid: os.Getgid(),
+		image: p.o.Overrides["docker_image"], share: p.o.Share, local: p.d.at.local(), uid: os.Getuid(), gid: os.Getgid(),
 	})
 }
 

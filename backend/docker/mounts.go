@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/moby/moby/api/types/mount"
+
+	"github.com/hermes-runtime/hermes/environment"
 )
 
 // engineSockets are names of sockets through which a container could make another one that holds the whole host.
@@ -56,12 +58,41 @@ func (p *plan) mount(w planning) error {
 	default:
 		p.notes = append(p.notes, "files of the container live in the container alone: this machine's directories can't be mounted there")
 	}
+	p.shares(w)
 	for at := range maps.Clone(p.host.Tmpfs) {
 		if p.mounted(at) {
 			delete(p.host.Tmpfs, at)
 		}
 	}
 	return nil
+}
+
+// shares mounts what the container is to have of this machine, for reading. What the user mounts at the same path stays.
+func (p *plan) shares(w planning) {
+	kept := slices.ContainsFunc(p.host.Mounts, func(m mount.Mount) bool { return m.Target == rootHome && slices.Contains(p.made, m.Source) })
+	for _, s := range w.share {
+		at := environment.SharedPath(rootHome, s.Name)
+		if !w.local || p.mounted(string(at)) {
+			continue
+		}
+		p.host.Mounts = append(p.host.Mounts, mount.Mount{Type: mount.TypeBind, Source: s.Host, Target: string(at), ReadOnly: true})
+		p.shared = append(p.shared, environment.Mount{Host: s.Host, Inside: at})
+		if i, err := os.Stat(s.Host); kept && err == nil {
+			p.points(path.Join(environment.SharedDir, s.Name), i.IsDir())
+		}
+	}
+}
+
+// points notes the directories that have to be there for something to be mounted at a path of the home directory.
+func (p *plan) points(name string, dir bool) {
+	for i, c := range name {
+		if c == '/' {
+			p.below = append(p.below, name[:i])
+		}
+	}
+	if dir {
+		p.below = append(p.below, name)
+	}
 }
 
 // own gives a directory in memory to the user that commands run as.

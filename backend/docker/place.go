@@ -44,8 +44,9 @@ func hostDir(cwd string) string { return envs.StartDir(cwd) }
 // describe fills in what is known from here, the traits as the container has them.
 func (p *place) describe(pl *plan) {
 	i := p.box.info
+	mounts, shown := pl.split(environmentMounts(i.Mounts))
 	p.base = environment.Info{
-		Backend: name, ID: p.box.name, Namespace: environment.NamespaceOwn, Traits: traitsOf(i.HostConfig, pl.mark(environmentMounts(i.Mounts))), Notes: pl.notes,
+		Backend: name, ID: p.box.name, Namespace: environment.NamespaceOwn, Traits: traitsOf(i.HostConfig, pl.mark(mounts)), Shows: shown, Notes: pl.notes,
 	}
 	if !p.d.at.local() {
 		p.base.Notes = append(p.base.Notes, "the container engine runs elsewhere: "+p.d.at.host)

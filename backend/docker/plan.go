@@ -59,6 +59,8 @@ type plan struct {
 	host   *container.HostConfig
 	labels labels
 	made   []string // directories that are made here before the container is
+	shared []environment.Mount
+	below  []string // what is mounted below the home directory that is kept here, and the directories above it, outermost first
 	unsafe []string // what opens it towards the host, as the user asked
 	notes  []string
 	hash   string // digest, once it is known what is brought
@@ -72,6 +74,7 @@ type planning struct {
 	dir     string // terminal.cwd, on this machine
 	profile string
 	image   string
+	share   []environment.Share
 	local   bool // the daemon sees this machine's files
 	uid     int
 	gid     int
@@ -154,6 +157,18 @@ var notInLabels = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 func labelText(s string) string {
 	s = notInLabels.ReplaceAllString(s, "_")
 	return cmp.Or(s[:min(len(s), 63)], "unknown")
+}
+
+// split parts what hermes shares with the container from what else is mounted there.
+func (p *plan) split(mounts []environment.Mount) (others, shown []environment.Mount) {
+	for _, m := range mounts {
+		if slices.Contains(p.shared, m) {
+			shown = append(shown, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	return others, shown
 }
 
 // mark tells which of the mounts keep what belongs to the container alone.

@@ -19,6 +19,7 @@ const DefaultKey = "default"
 const (
 	reapEvery    = 60 * time.Second
 	closeOne     = 30 * time.Second // for one environment that is reaped or thrown away
+	leaveAll     = 5 * time.Second  // of closeAll, for fetching files from all that are open, side by side
 	closeAll     = 8 * time.Second  // leaves the process 2 s of the 10 that a shutdown may take
 	closedNotice = "the runtime is closing"
 )
@@ -29,10 +30,23 @@ type Options struct {
 	Cwd     string // terminal.cwd; see StartDir
 	// Settings gives what a backend is opened with. Key and Dir are filled in by the manager. nil = nothing but those.
 	Settings func(b environment.Backend, key string, o Override) (environment.OpenOptions, error)
+	// Mirror brings files of this machine to places that are elsewhere; nil = nothing is brought.
+	Mirror   Mirror
 	Lifetime time.Duration // without use; 0 = environments are kept until Close
 	// Busy tells whether jobs run in an environment, which keeps it from being reaped. It is asked with no lock held; nil = never.
 	Busy func(key string) bool
 	Log  *slog.Logger // nil = nothing is logged
+}
+
+// Mirror keeps files of this machine in places that are elsewhere. What goes wrong it tells itself: no call fails for it. Places that
+// share the host's files are none of its business.
+type Mirror interface {
+	// Share is what a place is to show, if it can.
+	Share(key string) []environment.Share
+	// Push brings what the place lacks, once it is made and each time before it is used.
+	Push(ctx context.Context, key string, e environment.Environment)
+	// Leave fetches back what changed there: the place is about to be closed.
+	Leave(ctx context.Context, key string, e environment.Environment)
 }
 
 // Manager owns the environments of one runtime. It is safe for concurrent use.
@@ -69,8 +83,16 @@ func (m *Manager) Place(ctx context.Context, name string) (environment.Place, er
 	if err != nil {
 		return environment.Place{}, err
 	}
+	m.push(ctx, key, env)
 	state, workspace := m.settle(ctx, name, env)
 	return environment.Place{Environment: env, State: state, Workspace: workspace}, nil
+}
+
+// push brings what env lacks of this machine's files.
+func (m *Manager) push(ctx context.Context, key string, env environment.Environment) {
+	if m.o.Mirror != nil && env.Info().Namespace != environment.NamespaceHost {
+		m.o.Mirror.Push(ctx, key, env)
+	}
 }
 
 // Renew is Place for a caller whose environment turned out to be gone before its command started: old is thrown away unless

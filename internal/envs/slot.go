@@ -123,10 +123,14 @@ func (m *Manager) open(ctx context.Context, p opening) (environment.Environment,
 		}
 	}
 	o.Key, o.Dir, o.Overrides, o.Replaces = p.key, m.o.Cwd, p.override, p.replaces
+	if m.o.Mirror != nil && b.Namespace != environment.NamespaceHost {
+		o.Share = m.o.Mirror.Share(p.key)
+	}
 	env, err := b.Open(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("open environment %s (%s): %w", p.key, name, err)
 	}
+	m.push(ctx, p.key, env)
 	return env, nil
 }
 
@@ -190,6 +194,7 @@ func (m *Manager) dispose(key string, s *slot, e *ending) {
 	m.work.Go(func() {
 		var err error
 		if env != nil {
+			m.fetch(key, env)
 			ctx, cancel := context.WithTimeout(context.Background(), closeOne)
 			defer cancel()
 			leave := env.Close
@@ -212,6 +217,18 @@ func (m *Manager) dispose(key string, s *slot, e *ending) {
 		m.mu.Unlock()
 		close(e.done)
 	})
+}
+
+// fetch brings back what changed in an environment that is about to be closed. Once everything is being closed it has less time.
+func (m *Manager) fetch(key string, env environment.Environment) {
+	if m.o.Mirror == nil || env.Info().Namespace == environment.NamespaceHost || gone(env) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeOne)
+	defer cancel()
+	stop := context.AfterFunc(m.life, func() { time.AfterFunc(leaveAll, cancel) })
+	defer stop()
+	m.o.Mirror.Leave(ctx, key, env)
 }
 
 // reap closes idle environments. It ends with the last environment and is started again with the next.
