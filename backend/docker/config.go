@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -70,7 +71,9 @@ func configOf(c any) *Config {
 	return defaults()
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+})
 
 func badConfig(key string, err error) error {
 	return &environment.Error{Kind: environment.ErrConfig, Op: "terminal." + key, Err: err}
@@ -80,7 +83,7 @@ func badConfig(key string, err error) error {
 func (c *Config) environ() ([]string, error) {
 	var out []string
 	for _, n := range slices.Sorted(maps.Keys(c.Env)) {
-		if !variableName.MatchString(n) {
+		if !variableName().MatchString(n) {
 			return nil, badConfig("docker_env", fmt.Errorf("%q is no name of a variable", n))
 		}
 		v, err := scalar(c.Env[n])
@@ -115,7 +118,7 @@ func (c *Config) check() error {
 		return badConfig("docker_image", errors.New("no image is named"))
 	}
 	for _, n := range c.ForwardEnv {
-		if !variableName.MatchString(n) {
+		if !variableName().MatchString(n) {
 			return badConfig("docker_forward_env", fmt.Errorf("%q is no name of a variable", n))
 		}
 	}

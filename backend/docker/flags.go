@@ -47,7 +47,7 @@ var runFlags = []flag{
 	{names: []string{"--dns-option"}, apply: func(p *plan, v string) error { p.host.DNSOptions = append(p.host.DNSOptions, v); return nil }},
 	{names: []string{"--dns-search"}, apply: func(p *plan, v string) error { p.host.DNSSearch = append(p.host.DNSSearch, v); return nil }},
 	{names: []string{"--env", "-e"}, apply: func(p *plan, v string) error {
-		if n, _, ok := strings.Cut(v, "="); !ok || !variableName.MatchString(n) {
+		if n, _, ok := strings.Cut(v, "="); !ok || !variableName().MatchString(n) {
 			return errors.New("is not NAME=VALUE; variables of this machine are given by docker_forward_env")
 		}
 		p.config.Env = append(p.config.Env, v)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/moby/moby/api/types/container"
 
@@ -151,11 +152,13 @@ func (l labels) text() map[string]string {
 	return map[string]string{labelMine: "1", labelTask: l.task, labelProfile: l.profile, labelHome: l.home}
 }
 
-var notInLabels = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+var notInLabels = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+})
 
 // labelText makes a value that every daemon takes.
 func labelText(s string) string {
-	s = notInLabels.ReplaceAllString(s, "_")
+	s = notInLabels().ReplaceAllString(s, "_")
 	return cmp.Or(s[:min(len(s), 63)], "unknown")
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
@@ -79,7 +80,7 @@ func ReadAllowlist(items []Listed, own *UserRows) *Allowlist {
 		switch v := item.Value.(type) {
 		case string:
 			e = ListEntry{Name: v, Grant: Grant{Key: v}}
-			if m := addedComment.FindStringSubmatch(item.Comment); m != nil {
+			if m := addedComment().FindStringSubmatch(item.Comment); m != nil {
 				e.Added, _ = time.Parse(time.DateOnly, m[1])
 				e.By = m[2]
 			}
@@ -106,7 +107,9 @@ func ReadAllowlist(items []Listed, own *UserRows) *Allowlist {
 }
 
 // addedComment is what is written behind an entry that an answer made.
-var addedComment = regexp.MustCompile(`added (\d{4}-\d\d-\d\d)(?: by (.+))?`)
+var addedComment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`added (\d{4}-\d\d-\d\d)(?: by (.+))?`)
+})
 
 // AddedComment says when and by whom an entry was made.
 func AddedComment(g Grant) string {

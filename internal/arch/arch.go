@@ -95,8 +95,32 @@ func (c *checker) file(file string) error {
 	}
 	if !test && !slices.ContainsFunc(suites, func(s string) bool { return within(pkg, s) }) {
 		c.literals(f, rel, pkg)
+		c.expressions(f)
 	}
 	return nil
+}
+
+// expressions finds regular expressions that are compiled whenever the program starts, whether it needs them or not: the start of
+// every call pays for them.
+func (c *checker) expressions(f *ast.File) {
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); !ok || g.Tok != token.VAR {
+			continue
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			if _, later := n.(*ast.FuncLit); later {
+				return false
+			}
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := s.X.(*ast.Ident); ok && x.Name == "regexp" && strings.HasPrefix(s.Sel.Name, "MustCompile") {
+				c.add(s.Pos(), "an expression is compiled at the start of the program: put it into a sync.OnceValue")
+			}
+			return true
+		})
+	}
 }
 
 func (c *checker) internal(pos token.Pos, pkg string, layer Layer, target string) {

@@ -36,6 +36,7 @@ func TestArch_PlantedViolationsAreFound(t *testing.T) {
 		"third party elsewhere":     {"internal/redact/x.go", imports("github.com/spf13/cobra"), "is listed for"},
 		"test library in code":      {"internal/cli/x.go", imports("github.com/google/go-cmp/cmp"), "outside a test"},
 		"name outside its folder":   {"internal/cli/x.go", "package x\n\nvar _ = \"docker\"\n", "ask for an ability"},
+		"compiled at the start":     {"internal/redact/x.go", "package x\n\nimport \"regexp\"\n\nvar _ = []*regexp.Regexp{regexp.MustCompile(`a`)}\n", "compiled at the start"},
 		"a package without a layer": {"internal/util/x.go", "package x\n", "in no layer"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/approval"
@@ -61,7 +62,9 @@ func (v *visit) foresee(ctx context.Context) (typed, error) {
 }
 
 // defines finds what may give a later line another meaning: definitions, imports, settings.
-var defines = regexp.MustCompile(`(^|[\n;&|{(\s])(alias|function|export|declare|typeset|bind|trap|enable|hash|source|eval|cd|pushd|import|from|def|class|let|var|const|use|require)\b|=|\(\)|(^|\n)\s*\.\s`)
+var defines = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[\n;&|{(\s])(alias|function|export|declare|typeset|bind|trap|enable|hash|source|eval|cd|pushd|import|from|def|class|let|var|const|use|require)\b|=|\(\)|(^|\n)\s*\.\s`)
+})
 
 // maxSaid bounds what is remembered of definitions, in bytes.
 const maxSaid = 16 << 10
@@ -77,7 +80,7 @@ func (t *typed) hear(lines []string, command string) (before string) {
 			before = text + "\n"
 			continue
 		}
-		if len(list) > 0 && defines.MatchString(text) && len(t.said)+len(text) < maxSaid && !dangerous(list, text) {
+		if len(list) > 0 && defines().MatchString(text) && len(t.said)+len(text) < maxSaid && !dangerous(list, text) {
 			t.said += text + "\n"
 		}
 	}

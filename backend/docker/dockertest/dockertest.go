@@ -337,7 +337,7 @@ func (a *archive) program(from, name string) {
 	}
 }
 
-var library = regexp.MustCompile(`(?m)(/\S+) \(0x`)
+var library = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(/\S+) \(0x`) })
 
 // libraries are what a program needs beside itself, with the loader.
 func libraries(program string) ([]string, error) {
@@ -346,7 +346,7 @@ func libraries(program string) ([]string, error) {
 		return nil, fmt.Errorf("ldd %s: %w: %s", program, err, out)
 	}
 	var all []string
-	for _, m := range library.FindAllStringSubmatch(string(out), -1) {
+	for _, m := range library().FindAllStringSubmatch(string(out), -1) {
 		all = append(all, m[1])
 	}
 	return all, nil

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // awk reads the commands that an awk program runs: system("…"), "…" | getline, print | "…"; and notes where it prints to.
@@ -49,13 +50,15 @@ func awk(r *reader, st *state, c *Command, at place) {
 }
 
 // awkBomb is a loop without an end whose first act is to start a process that it doesn't wait for.
-var awkBomb = regexp.MustCompile(`(while\s*\(\s*1\s*\)|for\s*\(\s*;\s*;\s*\))\s*\{?\s*(fork\s*\(|system\s*\(\s*"[^"]*&\s*"\s*\))`)
+var awkBomb = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(while\s*\(\s*1\s*\)|for\s*\(\s*;\s*;\s*\))\s*\{?\s*(fork\s*\(|system\s*\(\s*"[^"]*&\s*"\s*\))`)
+})
 
 // awkProgram scans a program's tokens: strings, names that were given a string, and what they are handed to.
 func (r *reader) awkProgram(st *state, w Word, vars map[string]string, c *Command, at place) {
 	text := w.Text
 	value := func(s string) Word { return Word{Text: s, Span: w.Span} }
-	if awkBomb.MatchString(text) {
+	if awkBomb().MatchString(text) {
 		r.note(NoteBomb, w.Span, "a loop without end starts processes")
 	}
 	for i := 0; i < len(text); i++ {

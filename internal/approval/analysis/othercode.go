@@ -3,6 +3,7 @@ package analysis
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // commandLines says how the lines of a language begin that are commands: Tcl's exec, IPython's and Octave's escapes. What follows is a
@@ -51,11 +52,13 @@ func (r *reader) lineCommands(st *state, text Word, c *Command, at place) {
 }
 
 // puppetResource is a resource that is to be gone or to stand still.
-var puppetResource = regexp.MustCompile(`(\w+)\s*\{\s*['"]([^'"]+)['"]\s*:[^}]*ensure\s*=>\s*['"]?(absent|purged|stopped)`)
+var puppetResource = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(\w+)\s*\{\s*['"]([^'"]+)['"]\s*:[^}]*ensure\s*=>\s*['"]?(absent|purged|stopped)`)
+})
 
 // puppetResources makes such resources visible as the commands that would do the same.
 func (r *reader) puppetResources(st *state, text Word, c *Command, at place) {
-	for _, m := range puppetResource.FindAllStringSubmatch(text.Text, maxTargets) {
+	for _, m := range puppetResource().FindAllStringSubmatch(text.Text, maxTargets) {
 		if m[1] == "file" {
 			r.removes(st, m[2], c, at)
 		} else {

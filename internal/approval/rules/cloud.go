@@ -3,6 +3,7 @@ package rules
 import (
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // dropVerbs end the noun paths of most providers' tools.
@@ -41,9 +42,11 @@ func cloudRows() []Row {
 }
 
 // providerAPI are the addresses at which providers, code hosts and clusters are told what their tools tell them.
-var providerAPI = regexp.MustCompile(`^(https?://)?([^/@]*@)?(api\.(github|cloudflare|digitalocean|heroku|linode|vultr|vercel|netlify|fastly|stripe|datadoghq|pagerduty|sendgrid|scaleway|` +
-	`fly|render|supabase|npmjs|mailgun|twilio|auth0|bitbucket)\.(com|io|org|net)|api\.(hetzner|linode)\.cloud|api\.machines\.dev|management\.azure\.com|[\w.-]*\.(amazonaws|googleapis)\.com)(:\d+)?/|` +
-	`/api/v4/(projects|groups|users)/|/api/v1/namespaces/|/apis/[\w.]+/v\w+/|/v2/[\w/.-]+/manifests/`)
+var providerAPI = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(https?://)?([^/@]*@)?(api\.(github|cloudflare|digitalocean|heroku|linode|vultr|vercel|netlify|fastly|stripe|datadoghq|pagerduty|sendgrid|scaleway|` +
+		`fly|render|supabase|npmjs|mailgun|twilio|auth0|bitbucket)\.(com|io|org|net)|api\.(hetzner|linode)\.cloud|api\.machines\.dev|management\.azure\.com|[\w.-]*\.(amazonaws|googleapis)\.com)(:\d+)?/|` +
+		`/api/v4/(projects|groups|users)/|/api/v1/namespaces/|/apis/[\w.]+/v\w+/|/v2/[\w/.-]+/manifests/`)
+})
 
 // providerRequest finds such a request that deletes.
 func providerRequest(a *Act) []Hit {
@@ -51,7 +54,7 @@ func providerRequest(a *Act) []Hit {
 		return nil
 	}
 	deletes, texts := requestOf(a)
-	return when(deletes && slices.ContainsFunc(texts, providerAPI.MatchString), a, "deletes what lives at a provider by a request")
+	return when(deletes && slices.ContainsFunc(texts, providerAPI().MatchString), a, "deletes what lives at a provider by a request")
 }
 
 // providers are the tools of clouds and their object stores.

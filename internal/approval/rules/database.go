@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 )
@@ -175,13 +176,13 @@ func databaseMore(a *Act) []Hit {
 	case slices.Contains(socketPrograms, a.Program):
 		hit = socketFlushes(a)
 	case slices.ContainsFunc(a.Redirects, toStorePort):
-		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return flushLine.MatchString(w.Text) })
+		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return flushLine().MatchString(w.Text) })
 	case a.Program == "hbase" || a.Program == "nsupdate":
-		hit = consoleLine.MatchString(a.Stdin.Text)
+		hit = consoleLine().MatchString(a.Stdin.Text)
 	case a.Program == "grpcurl":
-		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return grpcDeletes.MatchString(w.Text) })
+		hit = slices.ContainsFunc(a.Words, func(w analysis.Word) bool { return grpcDeletes().MatchString(w.Text) })
 	case a.Program == "cypher-shell" || a.Program == "neo4j-shell":
-		hit = slices.ContainsFunc(append(texts(a.Words[1:]), a.Stdin.Text), cypherDeletes.MatchString)
+		hit = slices.ContainsFunc(append(texts(a.Words[1:]), a.Stdin.Text), cypherDeletes().MatchString)
 	}
 	if !hit && !consoleDestroys(a) {
 		return nil
@@ -195,8 +196,10 @@ var consoles = map[string][]string{"rails": {"runner", "r", "console", "c"}, "ma
 	"artisan":      {"tinker"}, "flask": {"shell"}}
 
 // emptiesTables is code of such a framework that deletes every record of a model, or a table.
-var emptiesTables = regexp.MustCompile(`\.(delete_all|destroy_all|drop_all|drop_table|truncate_tables|_raw_delete)\b|` +
-	`\.objects\.(all\(\)\.)?delete\(|(::|->)(truncate|drop|dropIfExists|dropAllTables)\(`)
+var emptiesTables = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.(delete_all|destroy_all|drop_all|drop_table|truncate_tables|_raw_delete)\b|` +
+		`\.objects\.(all\(\)\.)?delete\(|(::|->)(truncate|drop|dropIfExists|dropAllTables)\(`)
+})
 
 func consoleDestroys(a *Act) bool {
 	name, words := scriptOf(a)
@@ -204,16 +207,22 @@ func consoleDestroys(a *Act) bool {
 	if len(words) == 0 || !slices.ContainsFunc(verbs, words[0].Is) {
 		return false
 	}
-	return slices.ContainsFunc(append(texts(words[1:]), a.Stdin.Text), emptiesTables.MatchString)
+	return slices.ContainsFunc(append(texts(words[1:]), a.Stdin.Text), emptiesTables().MatchString)
 }
 
 // grpcDeletes is a method's name that says what it does.
-var grpcDeletes = regexp.MustCompile(`[./](Drop|Truncate|Purge|Wipe|Destroy|Delete)(All|Database|Keyspace|Table|Tenant|Cluster|Project)\w*$`)
+var grpcDeletes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[./](Drop|Truncate|Purge|Wipe|Destroy|Delete)(All|Database|Keyspace|Table|Tenant|Cluster|Project)\w*$`)
+})
 
 // consoleLine is a line of HBase's shell, of nsupdate and of ldapmodify that destroys.
-var consoleLine = regexp.MustCompile(`(?im)(^|;)\s*(disable|drop|drop_all|truncate|deleteall|update\s+delete|changetype:\s*delete)\b`)
+var consoleLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)(^|;)\s*(disable|drop|drop_all|truncate|deleteall|update\s+delete|changetype:\s*delete)\b`)
+})
 
-var cypherDeletes = regexp.MustCompile(`(?i)\bdetach\s+delete\b|\bdrop\s+(database|constraint|index)\b`)
+var cypherDeletes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\bdetach\s+delete\b|\bdrop\s+(database|constraint|index)\b`)
+})
 
 func texts(words []analysis.Word) []string {
 	var out []string
@@ -290,30 +299,38 @@ func redisCommand(a *Act, words []analysis.Word) bool {
 }
 
 var (
-	mongoDestroys = regexp.MustCompile(`\.\s*_?(drop|truncate|dropDatabase|dropCollection|dropAllUsers|dropAllRoles|dropUser|dropIndexes)\s*\(|` +
-		`\.\s*(deleteMany|remove)\s*\(\s*(\{\s*\}\s*[,)]|\))|\bdropDatabase\s*:|\b(runCommand|adminCommand)\s*\(\s*\{\s*drop\s*:|\bshutdownServer\s*\(`)
-	mongoQuotedKey = regexp.MustCompile(`(["'])(dropDatabase|drop)(["'])\s*:`)
-	mongoStrings   = regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|//[^\n]*`)
+	mongoDestroys = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\.\s*_?(drop|truncate|dropDatabase|dropCollection|dropAllUsers|dropAllRoles|dropUser|dropIndexes)\s*\(|` +
+			`\.\s*(deleteMany|remove)\s*\(\s*(\{\s*\}\s*[,)]|\))|\bdropDatabase\s*:|\b(runCommand|adminCommand)\s*\(\s*\{\s*drop\s*:|\bshutdownServer\s*\(`)
+	})
+	mongoQuotedKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(["'])(dropDatabase|drop)(["'])\s*:`)
+	})
+	mongoStrings = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|//[^\n]*`)
+	})
 )
 
 func mongoDrops(a *Act) bool {
 	args := a.Args(analysis.Grammar{Short: "up", Long: []string{"eval", "javascript.execute-string", "host", "port", "username", "password", "authenticationDatabase", "file"}})
 	code := append(texts(append(args.Values["eval"], args.Values["javascript.execute-string"]...)), a.Stdin.Text)
 	return slices.ContainsFunc(code, func(text string) bool {
-		text = mongoQuotedKey.ReplaceAllString(text, "$2:")
-		return mongoDestroys.MatchString(mongoStrings.ReplaceAllString(text, "''"))
+		text = mongoQuotedKey().ReplaceAllString(text, "$2:")
+		return mongoDestroys().MatchString(mongoStrings().ReplaceAllString(text, "''"))
 	})
 }
 
 // storePort are the ports of stores that are spoken to by requests: search engines, document, vector and time-series stores.
-var storePort = regexp.MustCompile(`:(9200|9201|9300|5984|6333|7700|8086|8108|2379|8500|15672|8529|8001|6443)(/|$|\?)`)
+var storePort = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`:(9200|9201|9300|5984|6333|7700|8086|8108|2379|8500|15672|8529|8001|6443)(/|$|\?)`)
+})
 
 // storeRequest finds a request that deletes an index or a database of a store.
 func storeRequest(a *Act) bool {
 	deletes, texts := requestOf(a)
 	return slices.ContainsFunc(texts, func(t string) bool {
-		return storeWholly.MatchString(t) || storePort.MatchString(t) && !strings.HasPrefix(t, "{") && (deletes || strings.Contains(t, "/_delete_by_query")) ||
-			deletes && storeEvery.MatchString(t)
+		return storeWholly().MatchString(t) || storePort().MatchString(t) && !strings.HasPrefix(t, "{") && (deletes || strings.Contains(t, "/_delete_by_query")) ||
+			deletes && storeEvery().MatchString(t)
 	})
 }
 
@@ -340,18 +357,24 @@ func requestOf(a *Act) (deletes bool, texts []string) {
 }
 
 // storeEvery are paths that name all indices of a search engine.
-var storeEvery = regexp.MustCompile(`(/_all|[-/]\*)(\?.*)?$`)
+var storeEvery = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(/_all|[-/]\*)(\?.*)?$`)
+})
 
 // storeWholly are requests that empty a store by what they say.
-var storeWholly = regexp.MustCompile(`(?i)<delete>\s*<query>\s*\*:\*|/admin/tsdb/delete_series|"drop_all"\s*:\s*true|"drop_op"\s*:|/_flush_all\b|/api/v1/admin/purge`)
+var storeWholly = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<delete>\s*<query>\s*\*:\*|/admin/tsdb/delete_series|"drop_all"\s*:\s*true|"drop_op"\s*:|/_flush_all\b|/api/v1/admin/purge`)
+})
 
 // socketFlushes finds flush commands that are sent to a store's port by hand.
 func socketFlushes(a *Act) bool {
-	return flushLine.MatchString(a.Stdin.Text)
+	return flushLine().MatchString(a.Stdin.Text)
 }
 
 // flushLine is a line that empties a store which is spoken to in lines.
-var flushLine = regexp.MustCompile(`(?im)^\s*(flush_all|flushall|flushdb)\b`)
+var flushLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^\s*(flush_all|flushall|flushdb)\b`)
+})
 
 // toStorePort tells whether a redirect goes to the port of such a store.
 func toStorePort(r analysis.Redirect) bool {

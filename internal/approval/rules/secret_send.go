@@ -241,16 +241,18 @@ var uploaders = sync.OnceValue(func() map[string][]*compiled {
 })
 
 // secretVariables are variables that hold a secret nobody is given in the body of a request: clients sign with it, or put it into a header.
-var secretVariables = regexp.MustCompile(`\$\{?(AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|GITHUB_TOKEN|GH_TOKEN|GITLAB_TOKEN|CI_JOB_TOKEN|NPM_TOKEN|` +
-	`NODE_AUTH_TOKEN|PYPI_TOKEN|TWINE_PASSWORD|DOCKER_PASSWORD|OPENAI_API_KEY|ANTHROPIC_API_KEY|SSH_PRIVATE_KEY|DEPLOY_KEY|KUBECONFIG_DATA|VAULT_TOKEN|` +
-	`HEROKU_API_KEY|CLOUDFLARE_API_TOKEN|DIGITALOCEAN_ACCESS_TOKEN|STRIPE_SECRET_KEY|DATABASE_URL|PGPASSWORD|SUDO_PASSWORD)\b`)
+var secretVariables = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{?(AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|GITHUB_TOKEN|GH_TOKEN|GITLAB_TOKEN|CI_JOB_TOKEN|NPM_TOKEN|` +
+		`NODE_AUTH_TOKEN|PYPI_TOKEN|TWINE_PASSWORD|DOCKER_PASSWORD|OPENAI_API_KEY|ANTHROPIC_API_KEY|SSH_PRIVATE_KEY|DEPLOY_KEY|KUBECONFIG_DATA|VAULT_TOKEN|` +
+		`HEROKU_API_KEY|CLOUDFLARE_API_TOKEN|DIGITALOCEAN_ACCESS_TOKEN|STRIPE_SECRET_KEY|DATABASE_URL|PGPASSWORD|SUDO_PASSWORD)\b`)
+})
 
 // printing are programs that put out what they are given.
 var printing = map[string]bool{"echo": true, "printf": true, "printenv": true, "print": true}
 
 // holdsSecret tells whether a word is made of such a variable.
 func (a *Act) holdsSecret(w analysis.Word) bool {
-	return !analysis.Literal(w.Text) && secretVariables.MatchString(w.Span.Slice(a.Reading.Text)) || a.Program == "printenv" && secretVariables.MatchString("$"+w.Text)
+	return !analysis.Literal(w.Text) && secretVariables().MatchString(w.Span.Slice(a.Reading.Text)) || a.Program == "printenv" && secretVariables().MatchString("$"+w.Text)
 }
 
 // bodies lists what a client of the web is given to send as it stands.

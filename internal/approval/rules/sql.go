@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
@@ -119,11 +120,13 @@ func sqlTexts(a *Act, c *client) []string {
 }
 
 // statementLiteral is a text of a query that begins as a statement which destroys: a query that makes statements.
-var statementLiteral = regexp.MustCompile(`(?i)'\s*((drop|truncate|delete\s+from|alter)\s[^']*)'`)
+var statementLiteral = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)'\s*((drop|truncate|delete\s+from|alter)\s[^']*)'`)
+})
 
 func literals(query string) []string {
 	var out []string
-	for _, m := range statementLiteral.FindAllStringSubmatch(query, -1) {
+	for _, m := range statementLiteral().FindAllStringSubmatch(query, -1) {
 		out = append(out, m[1]+" made")
 	}
 	return out

@@ -34,7 +34,7 @@ func (t *Table) load() error {
 		return fmt.Errorf("read the jobs: %w", err)
 	}
 	for _, e := range entries {
-		if e.IsDir() && idForm.MatchString(e.Name()) {
+		if e.IsDir() && isID(e.Name()) {
 			t.read(e.Name())
 		}
 	}
@@ -49,7 +49,7 @@ func (t *Table) refresh() {
 		return
 	}
 	for _, e := range entries {
-		if e.IsDir() && idForm.MatchString(e.Name()) && t.find(e.Name()) == nil {
+		if e.IsDir() && isID(e.Name()) && t.find(e.Name()) == nil {
 			t.read(e.Name())
 		}
 	}

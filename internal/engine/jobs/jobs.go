@@ -7,7 +7,6 @@ package jobs
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"regexp"
 	"time"
 )
 
@@ -35,8 +34,17 @@ const (
 	eventsFile  = "events"
 )
 
-// idForm is what an id may look like: it names a directory.
-var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+// isID reports whether a text may be an id: it names a directory.
+func isID(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+		if !letter && (i == 0 || c != '_' && c != '-') {
+			return false
+		}
+	}
+	return 1 <= len(s) && len(s) <= 64
+}
 
 // NewID makes an id that no job has.
 func NewID() string {

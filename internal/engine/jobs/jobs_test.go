@@ -280,7 +280,7 @@ func TestAttach_UnknownDoesNotExist(t *testing.T) {
 	if _, err := table.Attach(t.Context(), "proc_000000000000"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	for _, id := range []string{"../x", "", ".", "a/b"} {
+	for _, id := range []string{"../x", "", ".", "a/b", "-a", "_a", "a b", "é", strings.Repeat("a", 65)} {
 		if _, err := table.Attach(t.Context(), id); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%q: %v", id, err)
 		}

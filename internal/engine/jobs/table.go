@@ -130,7 +130,7 @@ func (t *Table) enter(s Spec) (*job, error) {
 	if id == "" {
 		id = NewID()
 	}
-	if !idForm.MatchString(id) {
+	if !isID(id) {
 		return nil, fmt.Errorf("the id %q is none: letters, digits, _ and -, at most 64", id)
 	}
 	j := newJob(t, id)
