@@ -32,3 +32,15 @@ func TestError_KindIsFoundByTypeNotByWords(t *testing.T) {
 		}
 	}
 }
+
+// CON-7: who checks whether a backend can be used sees the variables that its places will see.
+func TestOpenOptions_VariablesAreThoseOfThePlaceOrOfTheProcess(t *testing.T) {
+	t.Setenv("HERMES_TEST_VARIABLE", "process")
+	if got := (environment.OpenOptions{}).Variable("HERMES_TEST_VARIABLE"); got != "process" {
+		t.Errorf("%q", got)
+	}
+	o := environment.OpenOptions{Getenv: func(string) string { return "runtime" }}
+	if got := o.Variable("HERMES_TEST_VARIABLE"); got != "runtime" {
+		t.Errorf("%q", got)
+	}
+}

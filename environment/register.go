@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -19,7 +20,8 @@ type Backend struct {
 	// Config returns a pointer to the backend's own settings, filled with defaults; field tags name keys and help. nil = none.
 	Config func() any
 	// Check says why the backend can't be used here, in words that a user can act on.
-	Check func(ctx context.Context, config any) error
+	// It is given what Open would be, as far as that is known; the zero value means the process's own variables and the defaults.
+	Check func(ctx context.Context, o OpenOptions) error
 	// Traits says what a place will expose of the host by its configuration, as Info.Traits does for one that is open. nil = whatever
 	// a place does reaches the host.
 	Traits func(config any) Traits
@@ -31,8 +33,8 @@ type Backend struct {
 	// Finds says that Open makes no place: it reaches one that is there in any case, so that looking for what goes on there starts
 	// nothing. Others do so with OpenOptions.Find alone.
 	Finds bool
-	// Probe tells doctor what works; each line is a finding.
-	Probe func(ctx context.Context, config any) []string
+	// Probe tells doctor what works; each line is a finding. It is given the same as Check.
+	Probe func(ctx context.Context, o OpenOptions) []string
 	// Bare is what places are measured against; nil = nothing.
 	Bare *Bare
 }
@@ -60,6 +62,14 @@ type OpenOptions struct {
 	Stderr      io.Writer // progress for a person; nil = none
 	// AskSecret asks the person at the terminal for something that must not be shown, such as a passphrase. nil = nobody is there.
 	AskSecret func(ctx context.Context, what string) (string, error)
+}
+
+// Variable looks a variable up where places look: by Getenv, without one in the process's environment.
+func (o OpenOptions) Variable(name string) string {
+	if o.Getenv == nil {
+		return os.Getenv(name)
+	}
+	return o.Getenv(name)
 }
 
 var backends struct {

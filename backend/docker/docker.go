@@ -37,11 +37,11 @@ func init() {
 }
 
 // check says why no container can be made here.
-func check(ctx context.Context, config any) error {
-	if _, err := newPlan(hereAndNow(configOf(config))); err != nil {
+func check(ctx context.Context, o environment.OpenOptions) error {
+	if _, err := newPlan(hereAndNow(configOf(o.Config))); err != nil {
 		return err
 	}
-	d, err := connect(ctx, os.Getenv)
+	d, err := connect(ctx, o.Variable)
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func traits(config any) environment.Traits {
 }
 
 // probe tells doctor what works.
-func probe(ctx context.Context, config any) []string {
-	c := configOf(config)
-	d, err := connect(ctx, os.Getenv)
+func probe(ctx context.Context, o environment.OpenOptions) []string {
+	c := configOf(o.Config)
+	d, err := connect(ctx, o.Variable)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -106,19 +106,15 @@ var swept sync.Map
 
 func open(ctx context.Context, o environment.OpenOptions) (environment.Environment, error) {
 	c := configOf(o.Config)
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	d, err := connect(ctx, getenv)
+	d, err := connect(ctx, o.Variable)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{d: d, config: c, o: o, getenv: getenv, log: log}
+	p := &place{d: d, config: c, o: o, getenv: o.Variable, log: log}
 	enter := p.open
 	if o.Find {
 		enter = p.find

@@ -254,7 +254,7 @@ func TestTraits_OfAnOpenContainerAreSaid(t *testing.T) { // CON-8, DKR-9
 	if tr := b.Traits(&l.config); !tr.HostLike || !tr.Privileged {
 		t.Errorf("planned: %+v", tr)
 	}
-	if lines := strings.Join(b.Probe(t.Context(), &l.config), "\n"); !strings.Contains(lines, "--privileged") && !strings.Contains(lines, "reach") {
+	if lines := strings.Join(b.Probe(t.Context(), environment.OpenOptions{Config: &l.config}), "\n"); !strings.Contains(lines, "--privileged") && !strings.Contains(lines, "reach") {
 		t.Errorf("%s", lines)
 	}
 	l.config.ExtraArgs = []string{"--uts", "host"}

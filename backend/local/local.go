@@ -49,7 +49,7 @@ func init() {
 func defaults() *Config { return &Config{AutoSourceBashrc: true, HomeMode: homeAuto} }
 
 // check is nil even where there are no commands: files work there, and Info says what is lacking.
-func check(context.Context, any) error { return nil }
+func check(context.Context, environment.OpenOptions) error { return nil }
 
 func lacking(goos string) map[string]string {
 	if why := engine.Unsupported(goos); why != "" {
@@ -267,7 +267,7 @@ func diskNote(o environment.OpenOptions, c Config, getenv func(string) string) s
 }
 
 // probe tells doctor how commands run here.
-func probe(context.Context, any) []string {
+func probe(context.Context, environment.OpenOptions) []string {
 	e := engine.New(engine.Options{})
 	return append([]string{"shell: " + e.Shell()}, e.Describe()...)
 }

@@ -320,7 +320,7 @@ func TestSSH_JobsBelongToTheirHome(t *testing.T) { // KPR-1, PRT-8: of two HERME
 		closed(t, e)
 	}
 	b, _ := environment.Lookup("ssh")
-	if said := strings.Join(b.Probe(t.Context(), &l.config), "\n"); !strings.Contains(said, "background processes that may go on there: 2,") {
+	if said := strings.Join(b.Probe(t.Context(), environment.OpenOptions{Config: &l.config}), "\n"); !strings.Contains(said, "background processes that may go on there: 2,") {
 		t.Errorf("doctor says %q", said)
 	}
 }

@@ -21,7 +21,6 @@ const greetTime = 20 * time.Second
 type place struct {
 	config *Config
 	o      environment.OpenOptions
-	getenv func(string) string
 	log    *slog.Logger
 	finder finder
 	dialer dialer

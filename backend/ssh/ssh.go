@@ -36,12 +36,12 @@ func init() {
 var traits = environment.Traits{HostLike: true, Network: true}
 
 // check says why no host can be reached, as far as that can be told from here.
-func check(ctx context.Context, config any) error {
-	c := configOf(config)
+func check(ctx context.Context, o environment.OpenOptions) error {
+	c := configOf(o.Config)
 	if err := c.check(); err != nil {
 		return err
 	}
-	if _, err := c.source(os.Getenv).route(ctx, c.wanted()); err != nil {
+	if _, err := c.source(o.Variable).route(ctx, c.wanted()); err != nil {
 		return &environment.Error{Kind: environment.ErrUnavailable, Op: "find out how to reach " + c.Host, Err: err}
 	}
 	return nil
@@ -55,15 +55,11 @@ func (c *Config) wanted() wanted { return wanted{host: c.Host, user: c.User, por
 
 // visit makes what opens and probes places.
 func visit(c *Config, o environment.OpenOptions) *place {
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	x := expander{settings: &settings{}, getenv: getenv}
+	x := expander{settings: &settings{}, getenv: o.Variable}
 	return &place{
-		config: c, o: o, getenv: getenv, log: log, finder: finder{config: c, self: o.GuardArgv, home: x.file},
-		dialer: dialer{source: c.source(getenv), want: c.wanted(), key: c.Key, ask: o.AskSecret, log: log},
+		config: c, o: o, log: log, finder: finder{config: c, self: o.GuardArgv, home: x.file},
+		dialer: dialer{source: c.source(o.Variable), want: c.wanted(), key: c.Key, ask: o.AskSecret, log: log},
 		base:   environment.Info{Backend: name, ID: c.Host, Namespace: environment.NamespaceOwn, Traits: traits},
 	}
 }
@@ -78,13 +74,16 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 }
 
 // probe tells doctor what works.
-func probe(ctx context.Context, config any) []string {
-	c := configOf(config)
+func probe(ctx context.Context, o environment.OpenOptions) []string {
+	c := configOf(o.Config)
 	if err := c.check(); err != nil {
 		return []string{err.Error()}
 	}
 	self, _ := os.Executable() // without it the configured binary is looked at only
-	p := visit(c, environment.OpenOptions{GuardArgv: slices.DeleteFunc([]string{self}, func(s string) bool { return s == "" })})
+	if o.GuardArgv == nil {
+		o.GuardArgv = slices.DeleteFunc([]string{self}, func(s string) bool { return s == "" })
+	}
+	p := visit(c, o)
 	conn, err := p.dialer.dial(ctx)
 	if err != nil {
 		return []string{err.Error()}

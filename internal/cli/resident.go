@@ -21,7 +21,7 @@ func (a *app) resident() *cobra.Command {
 				return runtime.Guard(os.Stdin)
 			case keeper:
 				return runtime.Keeper(cmd.Context(), version())
-			case term.IsTerminal(int(os.Stdin.Fd())):
+			case !text && term.IsTerminal(int(os.Stdin.Fd())): // text goes over terminals, which whoever starts it has made raw
 				return usage("hermes starts this by itself; there is nothing to do with it by hand")
 			}
 			return runtime.Resident(cmd.Context(), resident.ServeOptions{Build: version(), Text: text, Guard: guardArgv(), Keeper: keeperArgv()})

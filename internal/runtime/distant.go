@@ -63,7 +63,7 @@ func (d *distant) find(ctx context.Context, r *Runtime, b environment.Backend) (
 	o, err := r.OpenOptions(b)
 	o.Find, o.Key = true, envs.DefaultKey
 	if err == nil && b.Check != nil {
-		err = b.Check(ctx, o.Config)
+		err = b.Check(ctx, o)
 	}
 	if err != nil {
 		return nil, err

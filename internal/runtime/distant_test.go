@@ -132,7 +132,7 @@ func TestDistant_ClosingIsBounded(t *testing.T) {
 // Each backend that isn't used has its own time to answer, so that one that hangs says nothing of the next.
 func TestDoctor_EachOtherBackendHasItsOwnTime(t *testing.T) {
 	var asked []context.Context
-	check := func(ctx context.Context, _ any) error {
+	check := func(ctx context.Context, _ environment.OpenOptions) error {
 		if _, ok := ctx.Deadline(); !ok {
 			t.Error("it may take for ever")
 		}

@@ -249,12 +249,12 @@ func (r *Runtime) probe(ctx context.Context, b env.Backend, about string) []Find
 	if b.Probe == nil {
 		return nil
 	}
-	settings, err := r.backendConfig(b)
+	o, err := r.OpenOptions(b)
 	if err != nil {
 		return []Finding{{stateWarn, about, err.Error()}}
 	}
 	var out []Finding
-	for _, line := range b.Probe(ctx, settings) {
+	for _, line := range b.Probe(ctx, o) {
 		out = append(out, Finding{stateOK, about, line})
 	}
 	for _, ability := range slices.Sorted(maps.Keys(r.lacking(b))) {
@@ -280,9 +280,9 @@ func (r *Runtime) checkOthers(ctx context.Context) []Finding {
 func (r *Runtime) checkOther(ctx context.Context, b env.Backend) []Finding {
 	ctx, cancel := context.WithTimeoutCause(ctx, otherTime, fmt.Errorf("no answer within %v", otherTime))
 	defer cancel()
-	settings, err := r.backendConfig(b)
+	o, err := r.OpenOptions(b)
 	if err == nil && b.Check != nil {
-		err = b.Check(ctx, settings)
+		err = b.Check(ctx, o)
 	}
 	if err != nil {
 		return []Finding{{stateOff, b.Name, err.Error()}}

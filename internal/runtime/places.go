@@ -152,11 +152,11 @@ func (r *Runtime) unavailable(ctx context.Context, backend string) error {
 	if b.Check == nil {
 		return nil
 	}
-	settings, err := r.backendConfig(b)
+	o, err := r.OpenOptions(b)
 	if err != nil {
 		return err
 	}
-	return b.Check(ctx, settings)
+	return b.Check(ctx, o)
 }
 
 // lacking is what a backend can't do on this machine.

@@ -60,6 +60,8 @@ type codec interface {
 	append(b []byte, f frame) []byte
 	// room is how much payload a frame may carry.
 	room() int
+	// window is how many bytes of a channel may be under way or unread.
+	window() int
 }
 
 // binaryCodec writes frames as they are.
@@ -68,7 +70,8 @@ type binaryCodec struct {
 	body []byte
 }
 
-func (c *binaryCodec) room() int { return MaxPayload }
+func (c *binaryCodec) room() int   { return MaxPayload }
+func (c *binaryCodec) window() int { return Window }
 
 func (c *binaryCodec) append(b []byte, f frame) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(headerLen-4+len(f.payload))) //nolint:gosec // at most MaxPayload
@@ -125,7 +128,8 @@ type textCodec struct {
 	line []byte
 }
 
-func (c *textCodec) room() int { return maxLine/4*3 - (headerLen - 4) }
+func (c *textCodec) room() int   { return maxLine/4*3 - (headerLen - 4) }
+func (c *textCodec) window() int { return TextWindow }
 
 func (c *textCodec) append(b []byte, f frame) []byte {
 	c.body = appendBody(c.body[:0], f)

@@ -17,6 +17,9 @@ const (
 	// Window is how many bytes of a channel may be under way or unread. Both sides must agree on it. Through a container engine, or over a line on which an answer takes
 	// 10 ms, a quarter of it left the sender waiting for most of the time.
 	Window = 1 << 20
+	// TextWindow is Window over a transport of text. Those are terminals behind a WebSocket, whose servers queue 256 messages of at least
+	// a line each for one who reads slowly, and hang up on more.
+	TextWindow = 128 << 10
 )
 
 // ResetError is why the other side gave a stream up.
@@ -96,7 +99,7 @@ func (s *Stream) Finish() error {
 func (s *Stream) Answer(channel uint8, b []byte) error {
 	s.mu.Lock()
 	out := &s.out[channel]
-	if len(b) > s.c.codec.room() || out.used+len(b) > Window || out.ended || s.fin || s.peerFin || s.cause != nil {
+	if len(b) > s.c.codec.room() || out.used+len(b) > s.c.codec.window() || out.ended || s.fin || s.peerFin || s.cause != nil {
 		s.mu.Unlock()
 		_, err := s.Writer(channel).Write(b)
 		return errors.Join(err, s.Finish())
@@ -151,9 +154,9 @@ func (s *Stream) take(f frame) error {
 			s.mu.Unlock()
 			return malformed("data behind the end of a channel")
 		}
-		if in.buf.Len()+in.read+len(f.payload) > Window {
+		if in.buf.Len()+in.read+len(f.payload) > s.c.codec.window() {
 			s.mu.Unlock()
-			return malformed("more than %d bytes on a channel that isn't read", Window)
+			return malformed("more than %d bytes on a channel that isn't read", s.c.codec.window())
 		}
 		in.buf.Write(f.payload)
 	case kindEnd:
@@ -212,12 +215,12 @@ func (r channelReader) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, _ := in.buf.Read(b)
-	if in.buf.Len() == 0 && in.buf.Cap() > Window/2 {
+	if in.buf.Len() == 0 && in.buf.Cap() > s.c.codec.window()/2 {
 		in.buf = bytes.Buffer{} // an idle channel holds no memory
 	}
 	in.read += n
 	due := 0
-	if in.read >= Window/2 && !in.over && !s.peerFin && s.cause == nil {
+	if in.read >= s.c.codec.window()/2 && !in.over && !s.peerFin && s.cause == nil {
 		due, in.read = in.read, 0
 	}
 	s.mu.Unlock()
@@ -268,8 +271,8 @@ func (s *Stream) reserve(ch uint8, n int) (int, error) {
 			return 0, fmt.Errorf("write to channel %d: %w", ch, io.ErrClosedPipe)
 		case s.c.peer.Line: // who asked reads on until it has all
 			return n, nil
-		case out.used < Window:
-			n = min(n, Window-out.used)
+		case out.used < s.c.codec.window():
+			n = min(n, s.c.codec.window()-out.used)
 			out.used += n
 			return n, nil
 		}
