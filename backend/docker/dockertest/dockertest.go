@@ -4,7 +4,6 @@
 package dockertest
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
@@ -13,14 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"github.com/hermes-runtime/hermes/internal/engine/rootfstest"
 )
 
 // HostVariable names the address of an engine that runs already, so that a run of all tests shares one.
@@ -31,6 +30,7 @@ const (
 	Bash    = "hermes-test:bash"    // bash, and busybox for all else
 	Busybox = "hermes-test:busybox" // busybox alone
 	Bare    = "hermes-test:bare"    // busybox alone, in no directory but /bin: no /tmp, no home, no list of users
+	Python  = "hermes-test:python"  // see Daemon.Python
 )
 
 // startTime is how long an engine may take to be there.
@@ -212,18 +212,30 @@ func (d *Daemon) images(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	defer c.Close()
-	image(tb, c, Bash, func(a *archive) { a.furnish(); a.named("bash") })
-	image(tb, c, Busybox, (*archive).furnish)
-	image(tb, c, Bare, func(*archive) {})
+	image(tb, c, Bash, rootfstest.Bash)
+	image(tb, c, Busybox, rootfstest.Busybox)
+	image(tb, c, Bare, rootfstest.Bare)
 }
 
-// image makes an image of busybox and what more adds, unless it is there.
-func image(tb testing.TB, c *client.Client, name string, more func(a *archive)) {
+// Python gives an image with bash, busybox, and the Python of this machine. It is made at the first use.
+func (d *Daemon) Python(tb testing.TB) string {
+	tb.Helper()
+	c, err := d.Client()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer c.Close()
+	image(tb, c, Python, rootfstest.Python)
+	return Python
+}
+
+// image makes an image, unless it is there.
+func image(tb testing.TB, c *client.Client, name string, kind rootfstest.Kind) {
 	tb.Helper()
 	if _, err := c.ImageInspect(tb.Context(), name); err == nil {
 		return
 	}
-	fs, err := rootFS(more)
+	fs, err := rootfstest.Tar(kind)
 	if err != nil {
 		skip(tb, "no image can be made: "+err.Error())
 	}
@@ -235,119 +247,4 @@ func image(tb testing.TB, c *client.Client, name string, more func(a *archive)) 
 	if err != nil {
 		tb.Fatalf("make the image %s: %v", name, err)
 	}
-}
-
-// rootFS makes the files of an image: busybox under all its names, and what more adds.
-func rootFS(more func(a *archive)) ([]byte, error) {
-	busybox, err := exec.LookPath("busybox")
-	if err != nil {
-		return nil, err
-	}
-	if libs, err := libraries(busybox); err != nil || len(libs) > 0 {
-		return nil, errors.New("busybox is not linked statically (install busybox-static)")
-	}
-	applets, err := exec.Command(busybox, "--list").Output()
-	if err != nil {
-		return nil, err
-	}
-	a := &archive{has: map[string]bool{}}
-	a.t = tar.NewWriter(&a.b)
-	a.directories(map[string]int64{"bin": 0o755})
-	a.file(busybox, "bin/busybox")
-	more(a)
-	for applet := range strings.FieldsSeq(string(applets)) {
-		a.link("bin/"+applet, "busybox")
-	}
-	if a.err == nil {
-		a.err = a.t.Close()
-	}
-	return a.b.Bytes(), a.err
-}
-
-// furnish adds what a system usually has.
-func (a *archive) furnish() {
-	a.directories(map[string]int64{
-		"etc": 0o755, "root": 0o700, "tmp": 0o1777, "var": 0o755, "var/tmp": 0o1777, "usr": 0o755, "usr/bin": 0o755, "run": 0o755, "proc": 0o555,
-		"sys": 0o555, "dev": 0o755, "home": 0o755,
-	})
-	a.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
-	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: "bin/nohup", Mode: 0o755}, []byte("#!/bin/sh\ntrap '' HUP\nexec \"$@\"\n")) // busybox may come without
-	a.text("etc/group", "root:x:0:\nnogroup:x:65534:\n")
-	a.link("usr/bin/env", "../../bin/busybox")
-}
-
-func (a *archive) directories(modes map[string]int64) {
-	for dir, mode := range modes {
-		a.add(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: mode}, nil)
-	}
-}
-
-// archive is a file system on its way into an image. The first error counts.
-type archive struct {
-	b   bytes.Buffer
-	t   *tar.Writer
-	has map[string]bool
-	err error
-}
-
-func (a *archive) add(h *tar.Header, content []byte) {
-	if a.err != nil || a.has[h.Name] {
-		return
-	}
-	a.has[h.Name] = true
-	h.Size = int64(len(content))
-	if a.err = a.t.WriteHeader(h); a.err == nil {
-		_, a.err = a.t.Write(content)
-	}
-}
-
-func (a *archive) text(name, text string) {
-	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, []byte(text))
-}
-
-func (a *archive) link(name, to string) {
-	a.add(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}, nil)
-}
-
-func (a *archive) file(from, name string) {
-	b, err := os.ReadFile(from)
-	a.fail(err)
-	a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755}, b)
-}
-
-// named adds a program of this machine's PATH.
-func (a *archive) named(program string) {
-	path, err := exec.LookPath(program)
-	a.fail(err)
-	a.program(path, "bin/"+program)
-}
-
-func (a *archive) fail(err error) {
-	if a.err == nil {
-		a.err = err
-	}
-}
-
-func (a *archive) program(from, name string) {
-	a.file(from, name)
-	libs, err := libraries(from)
-	a.fail(err)
-	for _, l := range libs {
-		a.file(l, strings.TrimPrefix(l, "/"))
-	}
-}
-
-var library = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(/\S+) \(0x`) })
-
-// libraries are what a program needs beside itself, with the loader.
-func libraries(program string) ([]string, error) {
-	out, err := exec.Command("ldd", program).CombinedOutput()
-	if err != nil && !bytes.Contains(out, []byte("not a dynamic executable")) {
-		return nil, fmt.Errorf("ldd %s: %w: %s", program, err, out)
-	}
-	var all []string
-	for _, m := range library().FindAllStringSubmatch(string(out), -1) {
-		all = append(all, m[1])
-	}
-	return all, nil
 }

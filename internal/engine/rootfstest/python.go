@@ -1,6 +1,6 @@
 //go:build linux
 
-package dockertest
+package rootfstest
 
 import (
 	"archive/tar"
@@ -11,33 +11,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 )
-
-// Python names the image that Daemon.Python makes.
-const Python = "hermes-test:python"
 
 // whereabouts prints where an interpreter and its library are.
 const whereabouts = "import os, sys, sysconfig; print(os.path.realpath(sys.executable)); print(sysconfig.get_path('stdlib'))"
 
 // leftOut are the parts of the library that no test needs.
 var leftOut = []string{"test", "tests", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "distutils", "pydoc_data", "site-packages", "dist-packages"}
-
-// Python gives an image with bash, busybox, and the Python of this machine. It is made at the first use.
-func (d *Daemon) Python(tb testing.TB) string {
-	tb.Helper()
-	c, err := d.Client()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer c.Close()
-	image(tb, c, Python, func(a *archive) {
-		a.furnish()
-		a.named("bash")
-		a.fail(a.python())
-	})
-	return Python
-}
 
 // python adds the system's interpreter, which stands where no container mounts anything, with its library.
 func (a *archive) python() error {
