@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -70,6 +71,35 @@ func (o OpenOptions) Variable(name string) string {
 		return os.Getenv(name)
 	}
 	return o.Getenv(name)
+}
+
+// LetThrough gives the variables that the user lets through, as they are now; one that is empty here is looked for among the secrets.
+// They are for commands that run elsewhere, where nothing else of this machine's environment is.
+func (o OpenOptions) LetThrough() map[string]string {
+	vars := map[string]string{}
+	if len(o.Passthrough) == 0 {
+		return vars
+	}
+	all := map[string]string{}
+	if o.Environ != nil {
+		for _, e := range o.Environ() {
+			n, v, _ := strings.Cut(e, "=")
+			all[n] = v
+		}
+	}
+	if o.Secrets != nil {
+		for n, v := range o.Secrets() {
+			if all[n] == "" {
+				all[n] = v
+			}
+		}
+	}
+	for _, n := range o.Passthrough {
+		if v, ok := all[n]; ok {
+			vars[n] = v
+		}
+	}
+	return vars
 }
 
 var backends struct {

@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 )
 
 // name is what the backend is called in the configuration.
@@ -46,20 +46,13 @@ type Config struct {
 	Lifetime     time.Duration `yaml:"lifetime_seconds" env:"TERMINAL_LIFETIME_SECONDS" default:"300" min:"0" help:"seconds without use after which an environment is closed; 0 = never"`
 }
 
-// Values of Resident.
-const (
-	residentAuto    = "auto"
-	residentRequire = "require"
-	residentOff     = "off"
-)
-
 // Section is where Config stands in the configuration.
 func (*Config) Section() string { return "terminal" }
 
 func defaults() *Config {
 	return &Config{
 		Image: defaultImage, Persist: true, Reaper: true, KeepDays: 7, Files: true, CPU: 1, MemoryMB: 5120, DiskMB: 51200, Network: true,
-		PullTimeout: 600 * time.Second, Resident: residentAuto, Lifetime: 300 * time.Second,
+		PullTimeout: 600 * time.Second, Resident: brought.Auto, Lifetime: 300 * time.Second,
 	}
 }
 
@@ -122,10 +115,8 @@ func (c *Config) check() error {
 			return badConfig("docker_forward_env", fmt.Errorf("%q is no name of a variable", n))
 		}
 	}
-	switch cmp.Or(c.Resident, residentAuto) {
-	case residentAuto, residentRequire, residentOff:
-	default:
-		return badConfig("resident", fmt.Errorf("%q is none of auto, require, off", c.Resident))
+	if err := brought.CheckMode(c.Resident); err != nil {
+		return err
 	}
 	_, err := c.environ()
 	return err

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
+	"github.com/hermes-runtime/hermes/internal/engine/hold"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 type maker struct {
 	d        *daemon
 	p        *plan
-	holds    holds
+	holds    hold.Holds
 	fetch    fetch
 	resident program
 	persist  bool
@@ -45,7 +46,7 @@ type maker struct {
 type made struct {
 	id   string
 	name string
-	hold *hold
+	hold *hold.Hold
 	anew bool
 	info container.InspectResponse
 }
@@ -56,7 +57,7 @@ func (m *maker) obtain(ctx context.Context) (*made, error) {
 	if !m.persist {
 		return m.create(ctx)
 	}
-	release, err := m.holds.alone(ctx, m.p.labels)
+	release, err := m.holds.Alone(ctx, m.p.labels.use())
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (m *maker) replace(ctx context.Context, c container.Summary) {
 		m.p.notes = append(m.p.notes, fmt.Sprintf("background processes may go on in container %s, which was made for an earlier configuration; docker rm -f %[1]s ends them", nameOf(c)))
 		return
 	}
-	done, ok := m.holds.seize(nameOf(c))
+	done, ok := m.holds.Seize(nameOf(c))
 	if !ok {
 		return
 	}
@@ -117,13 +118,13 @@ func (m *maker) replace(ctx context.Context, c container.Summary) {
 
 // reuse takes a container that is there.
 func (m *maker) reuse(ctx context.Context, c container.Summary) (*made, error) {
-	h, err := m.holds.share(nameOf(c))
+	h, err := m.holds.Share(nameOf(c))
 	if err != nil {
 		return nil, err
 	}
 	info, err := m.d.up(ctx, c.ID)
 	if err != nil {
-		h.release()
+		h.Release()
 		return nil, err
 	}
 	return &made{id: c.ID, name: nameOf(c), hold: h, info: info}, nil
@@ -190,7 +191,7 @@ func (m *maker) create(ctx context.Context) (*made, error) {
 		return nil, err
 	}
 	n := "hermes-" + random()
-	h, err := m.holds.share(n)
+	h, err := m.holds.Share(n)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +201,8 @@ func (m *maker) create(ctx context.Context) (*made, error) {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 		defer cancel()
 		err = errors.Join(err, m.d.remove(clean, n))
-		h.release()
-		_ = os.Remove(h.path)
+		h.Release()
+		h.Forget()
 		return nil, err
 	}
 	return &made{id: c.ID, name: n, hold: h, anew: true, info: c}, nil

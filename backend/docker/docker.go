@@ -17,7 +17,9 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/config"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
+	"github.com/hermes-runtime/hermes/internal/engine/hold"
 	"github.com/hermes-runtime/hermes/internal/engine/plain"
 )
 
@@ -148,10 +150,10 @@ func (p *place) open(ctx context.Context) (environment.Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bin.path == "" && p.config.Resident == residentRequire {
+	if bin.path == "" && p.config.Resident == brought.Require {
 		return nil, badConfig("resident", errors.New("it is required, but "+bin.why))
 	}
-	m := &maker{d: p.d, p: pl, holds: holdsOf(p.o.HermesHome), resident: bin, persist: p.config.Persist, uid: -1, gid: -1,
+	m := &maker{d: p.d, p: pl, holds: hold.Of(p.o.HermesHome, name), resident: bin, persist: p.config.Persist, uid: -1, gid: -1,
 		fetch: fetch{limit: p.config.PullTimeout, getenv: p.getenv, show: p.o.Stderr}}
 	if p.config.AsHostUser {
 		m.uid, m.gid = os.Getuid(), os.Getgid()
@@ -189,11 +191,11 @@ func (p *place) giveUp(ctx context.Context) {
 			p.log.Warn("a container that was made in vain can't be removed", "container", p.box.name, "error", err)
 		}
 	}
-	p.box.hold.release()
+	p.box.hold.Release()
 }
 
 // sweepOnce looks for containers that earlier runs left behind, beside the first use in this process.
-func (p *place) sweepOnce(pl *plan, h holds) {
+func (p *place) sweepOnce(pl *plan, h hold.Holds) {
 	if !p.config.Reaper {
 		return
 	}

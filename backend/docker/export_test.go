@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-runtime/hermes/internal/engine/hold"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
@@ -18,7 +19,7 @@ func SweepAt(t testing.TB, getenv func(string) string, c *Config, home string, l
 		t.Fatal(err)
 	}
 	defer d.Close()
-	s := newSweeper(d, c, labels{home: envs.Owner(home)}, holdsOf(home))
+	s := newSweeper(d, c, labels{home: envs.Owner(home)}, hold.Of(home, name))
 	s.now = func() time.Time { return time.Now().Add(later) }
 	s.sweep(t.Context())
 }

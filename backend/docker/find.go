@@ -8,7 +8,9 @@ import (
 	"github.com/moby/moby/api/types/container"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
+	"github.com/hermes-runtime/hermes/internal/engine/hold"
 )
 
 // find opens the container that is there, to look into: the one in which jobs go on, if there are several. It stays as it is, and is not
@@ -35,13 +37,13 @@ func (p *place) find(ctx context.Context) (environment.Environment, error) {
 	if c.State != container.StateRunning {
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "look into container " + nameOf(c), Err: fmt.Errorf("it is %s, and is not set going for that", c.State)}
 	}
-	h, err := holdsOf(p.o.HermesHome).share(nameOf(c))
+	h, err := hold.Of(p.o.HermesHome, name).Share(nameOf(c))
 	if err != nil {
 		return nil, err
 	}
 	e, err := p.lookInto(ctx, pl, &made{id: c.ID, name: nameOf(c), hold: h}, c.Labels[labelConfig])
 	if err != nil {
-		h.release()
+		h.Release()
 	}
 	return e, err
 }
@@ -55,7 +57,7 @@ func (p *place) lookInto(ctx context.Context, pl *plan, box *made, digest string
 	}
 	p.describe(pl)
 	settings := *p.config
-	settings.Resident = residentRequire // a plain shell knows of no jobs
+	settings.Resident = brought.Require // a plain shell knows of no jobs
 	p.config, p.jobs = &settings, box.name
 	if settings.Persist {
 		p.jobs = digest

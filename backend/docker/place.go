@@ -13,6 +13,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
 	"github.com/hermes-runtime/hermes/internal/engine/resident"
 	"github.com/hermes-runtime/hermes/internal/envs"
@@ -68,7 +69,7 @@ func (p *place) dial(ctx context.Context, c contact.Dialing) (contact.Link, bool
 			return l, anew || again, nil
 		}
 		err = p.failed(err)
-		if c.Number > 0 || p.config.Resident == residentRequire || ctx.Err() != nil || errors.Is(err, environment.ErrGone) {
+		if c.Number > 0 || p.config.Resident == brought.Require || ctx.Err() != nil || errors.Is(err, environment.ErrGone) {
 			return nil, false, err
 		}
 		p.plain = err.Error()
@@ -242,7 +243,7 @@ func (p *place) leave(ctx context.Context, remove bool) error {
 	if remove {
 		err = p.d.end(ctx, p.box.id)
 	}
-	p.box.hold.release()
+	p.box.hold.Release()
 	if cerr := p.d.Client.Close(); err == nil {
 		err = cerr
 	}

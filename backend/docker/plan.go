@@ -152,6 +152,9 @@ func (l labels) text() map[string]string {
 	return map[string]string{labelMine: "1", labelTask: l.task, labelProfile: l.profile, labelHome: l.home}
 }
 
+// use names what the container is for among those who make one.
+func (l labels) use() string { return l.home + "-" + l.profile + "-" + l.task }
+
 var notInLabels = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 })

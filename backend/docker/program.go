@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime"
 
 	"github.com/moby/moby/client"
 
-	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 )
 
 // program is the hermes binary that is brought into containers.
@@ -19,55 +17,37 @@ type program struct {
 	why  string // there is none
 }
 
-// findBinary looks for a hermes that runs in containers of an image: the one that is configured, one that was built for it beside
-// this program, this program itself. In the program of somebody else who uses hermes as a library there is no itself.
+// findBinary looks for a hermes that runs in containers of an image.
 func (p *place) findBinary(ctx context.Context, image string) (program, error) {
-	c, guard := p.config, p.o.GuardArgv
-	if c.Resident == residentOff {
-		return program{why: "terminal.resident is off"}, nil
+	f := brought.Finder{Mode: p.config.Resident, Path: expandHome(p.config.ResidentPath), Self: p.o.GuardArgv}
+	path, err := f.Find(func() (brought.Machine, error) { return p.d.machine(ctx, image) })
+	if why, none := brought.None(err); none {
+		return program{why: why}, nil
 	}
-	if c.ResidentPath != "" {
-		return identify(c.ResidentPath)
-	}
-	system, arch, err := p.d.machine(ctx, image)
 	if err != nil {
 		return program{}, err
 	}
-	if len(guard) == 0 {
-		return program{why: "hermes is part of another program here; set terminal.resident_path to a hermes binary for " + system + "/" + arch}, nil
-	}
-	beside := filepath.Join(filepath.Dir(guard[0]), "hermes-resident-"+system+"-"+arch)
-	if _, err := os.Stat(beside); err == nil {
-		return identify(beside)
-	}
-	if system == runtime.GOOS && arch == runtime.GOARCH {
-		return identify(guard[0])
-	}
-	return program{why: fmt.Sprintf("this hermes is for %s/%s and containers run on %s/%s: put a build for those beside it as %s", runtime.GOOS, runtime.GOARCH, system, arch, filepath.Base(beside))}, nil
+	return identify(path)
 }
 
 // machine is what programs in containers of an image are made for. The engine's own is asked for where the image isn't there yet, which
 // takes ten times as long.
-func (d *daemon) machine(ctx context.Context, image string) (system, arch string, err error) {
+func (d *daemon) machine(ctx context.Context, image string) (brought.Machine, error) {
 	if i, err := d.ImageInspect(ctx, image); err == nil && i.Os != "" && i.Architecture != "" {
-		return i.Os, i.Architecture, nil
+		return brought.Machine{OS: i.Os, Arch: i.Architecture}, nil
 	}
 	v, err := d.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
-		return "", "", fmt.Errorf("ask the container engine what machine it runs on: %w", err)
+		return brought.Machine{}, fmt.Errorf("ask the container engine what machine it runs on: %w", err)
 	}
-	return v.Os, v.Arch, nil
+	return brought.Machine{OS: v.Os, Arch: v.Arch}, nil
 }
 
 // identify tells one build from another without reading it whole.
 func identify(path string) (program, error) {
-	path, err := filepath.Abs(expandHome(path))
-	if err != nil {
-		return program{}, err
-	}
 	i, err := os.Stat(path)
 	if err != nil {
-		return program{}, &environment.Error{Kind: environment.ErrConfig, Op: "terminal.resident_path", Err: err}
+		return program{}, fmt.Errorf("look at the hermes binary: %w", err)
 	}
 	return program{path: path, id: fmt.Sprintf("%s %d %d", path, i.Size(), i.ModTime().UnixNano())}, nil
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"github.com/hermes-runtime/hermes/internal/engine/hold"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 // sweeper ends what earlier runs left behind.
 type sweeper struct {
 	d       *daemon
-	holds   holds
+	holds   hold.Holds
 	home    string // the label
 	unused  time.Duration
 	persist bool
@@ -33,7 +35,7 @@ type sweeper struct {
 	log     *slog.Logger
 }
 
-func newSweeper(d *daemon, c *Config, l labels, h holds) *sweeper {
+func newSweeper(d *daemon, c *Config, l labels, h hold.Holds) *sweeper {
 	return &sweeper{
 		d: d, holds: h, home: l.home, unused: 2 * max(time.Minute, c.Lifetime), persist: c.Persist,
 		keep: time.Duration(c.KeepDays) * 24 * time.Hour, now: time.Now, log: slog.New(slog.DiscardHandler),
@@ -71,7 +73,7 @@ func nameOf(c container.Summary) string {
 }
 
 func (s *sweeper) one(ctx context.Context, c container.Summary) error {
-	used, known := s.holds.used(nameOf(c))
+	used, known := s.holds.Used(nameOf(c))
 	if !known {
 		if c.Created <= 0 {
 			return nil // nothing is known of its age
@@ -101,7 +103,7 @@ func (s *sweeper) one(ctx context.Context, c container.Summary) error {
 	if busy, err := s.d.busy(ctx, c); busy || err != nil {
 		return err
 	}
-	done, ok := s.holds.seize(nameOf(c))
+	done, ok := s.holds.Seize(nameOf(c))
 	if !ok {
 		return nil
 	}

@@ -1,12 +1,12 @@
 package ssh
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 )
 
 // name is what the backend is called in the configuration.
@@ -26,17 +26,10 @@ type Config struct {
 	ResidentPath     string   `yaml:"resident_path" env:"TERMINAL_RESIDENT_PATH" help:"the hermes binary that is brought to other places; default: this one, or hermes-resident-OS-ARCH beside it"`
 }
 
-// Values of Resident.
-const (
-	residentAuto    = "auto"
-	residentRequire = "require"
-	residentOff     = "off"
-)
-
 // Section is where Config stands in the configuration.
 func (*Config) Section() string { return "terminal" }
 
-func defaults() *Config { return &Config{AutoSourceBashrc: true, Resident: residentAuto} }
+func defaults() *Config { return &Config{AutoSourceBashrc: true, Resident: brought.Auto} }
 
 // configOf gives the settings that a function of the registration was called with.
 func configOf(c any) *Config {
@@ -64,11 +57,7 @@ func (c *Config) check() error {
 	if c.Port < 0 || c.Port > 65535 {
 		return badConfig("ssh_port", fmt.Errorf("%d is no port; 1 to 65535 are, and 0 for the usual one", c.Port))
 	}
-	switch cmp.Or(c.Resident, residentAuto) {
-	case residentAuto, residentRequire, residentOff:
-		return nil
-	}
-	return badConfig("resident", fmt.Errorf("%q is none of auto, require, off", c.Resident))
+	return brought.CheckMode(c.Resident)
 }
 
 // validHost refuses what a program would take for a flag, and what a host can't be called.

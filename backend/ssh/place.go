@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
 	"github.com/hermes-runtime/hermes/internal/engine/resident"
 	"github.com/hermes-runtime/hermes/internal/envs"
@@ -26,9 +27,9 @@ type place struct {
 	dialer dialer
 	base   environment.Info
 
-	machine *machine // what the host turned out to be; nil = as this one, until it says otherwise
-	from    int      // number of the first cellar that programs can be run from
-	plain   string   // why the engine can't run there, where a plain shell has to do
+	machine *brought.Machine // what the host turned out to be; nil = as this one, until it says otherwise
+	from    int              // number of the first cellar that programs can be run from
+	plain   string           // why the engine can't run there, where a plain shell has to do
 }
 
 // link is one contact: the engine there, and the connection that leads to it.
@@ -46,7 +47,7 @@ func (l *link) Close(ctx context.Context) error {
 // reach makes contact: a connection of the place's own, and the engine at the other end. The binary is looked for meanwhile. Where the
 // engine can't run a plain shell will do, which is settled at the first contact.
 func (p *place) reach(ctx context.Context, d contact.Dialing) (contact.Link, bool, error) {
-	want := here()
+	want := brought.Here()
 	if p.machine != nil {
 		want = *p.machine
 	}
@@ -60,7 +61,7 @@ func (p *place) reach(ctx context.Context, d contact.Dialing) (contact.Link, boo
 		if err == nil {
 			return &link{r, conn}, false, nil
 		}
-		if d.Number > 0 || ctx.Err() != nil || conn.lost() || p.config.Resident == residentRequire || errors.Is(err, environment.ErrConfig) {
+		if d.Number > 0 || ctx.Err() != nil || conn.lost() || p.config.Resident == brought.Require || errors.Is(err, environment.ErrConfig) {
 			_ = conn.Close()
 			return nil, false, &environment.Error{Kind: environment.ErrUnavailable, Op: "run hermes on " + p.config.Host, Err: err}
 		}
@@ -115,8 +116,8 @@ func (p *place) start(ctx context.Context, conn *connection, search *found) (*re
 // other gives the binary for the host, now that it has said what it is.
 func (p *place) other(f *failedGreeting, prog program) (program, error) {
 	system, processor, ok := strings.Cut(f.lastLine(), " ")
-	m := machine{systems[system], processors[processor]}
-	if !ok || m.os == "" || m.arch == "" {
+	m := brought.Machine{OS: systems[system], Arch: processors[processor]}
+	if !ok || m.OS == "" || m.Arch == "" {
 		return prog, fmt.Errorf("the host doesn't say what machine it is, but %q", f.lastLine())
 	}
 	p.machine = &m
@@ -174,32 +175,4 @@ func (p *place) about(conn *connection) environment.Info {
 	i := p.base
 	i.ID = fmt.Sprintf("%s@%s:%d", conn.last.user, conn.last.host, conn.last.port)
 	return i
-}
-
-// variables are those that the user lets through, as they are now. They go over the stream with each command and are stored nowhere.
-func (p *place) variables() map[string]string {
-	vars := map[string]string{}
-	if len(p.o.Passthrough) == 0 {
-		return vars
-	}
-	all := map[string]string{}
-	if p.o.Environ != nil {
-		for _, e := range p.o.Environ() {
-			n, v, _ := strings.Cut(e, "=")
-			all[n] = v
-		}
-	}
-	if p.o.Secrets != nil {
-		for n, v := range p.o.Secrets() {
-			if all[n] == "" {
-				all[n] = v
-			}
-		}
-	}
-	for _, n := range p.o.Passthrough {
-		if v, ok := all[n]; ok {
-			vars[n] = v
-		}
-	}
-	return vars
 }

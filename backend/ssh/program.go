@@ -7,20 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 	"sync"
 
-	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 )
-
-// machine is what a program has to be made for.
-type machine struct{ os, arch string }
-
-func (m machine) String() string { return m.os + "/" + m.arch }
-
-// here is this machine.
-func here() machine { return machine{runtime.GOOS, runtime.GOARCH} }
 
 // systems and processors are what `uname -s` and `uname -m` say, in this program's words.
 var (
@@ -37,41 +27,16 @@ type program struct {
 	hash string // of its content, in hexadecimal
 }
 
-// noProgramError says why there is none to bring.
-type noProgramError struct{ why string }
-
-func (e *noProgramError) Error() string { return e.why }
-
 // finder looks for the binary.
-type finder struct {
-	config *Config
-	self   []string // starts this program; nil = hermes is part of another one
-	home   func(string) string
-}
+type finder struct{ brought.Finder }
 
-// find gives the binary for a machine: the one that is configured, one that was built for it beside this program, this program itself.
-func (f finder) find(m machine) (program, error) {
-	if f.config.Resident == residentOff {
-		return program{}, &noProgramError{"terminal.resident is off"}
+// find gives the binary for a machine.
+func (f finder) find(m brought.Machine) (program, error) {
+	path, err := f.Find(func() (brought.Machine, error) { return m, nil })
+	if err != nil {
+		return program{}, err
 	}
-	if p := f.config.ResidentPath; p != "" {
-		prog, err := identify(f.home(p))
-		if err != nil {
-			return prog, &environment.Error{Kind: environment.ErrConfig, Op: "terminal.resident_path", Err: err}
-		}
-		return prog, nil
-	}
-	if len(f.self) == 0 {
-		return program{}, &noProgramError{"hermes is part of another program here; set terminal.resident_path to a hermes binary for " + m.String()}
-	}
-	beside := filepath.Join(filepath.Dir(f.self[0]), "hermes-resident-"+m.os+"-"+m.arch)
-	if _, err := os.Stat(beside); err == nil {
-		return identify(beside)
-	}
-	if m == here() {
-		return identify(f.self[0])
-	}
-	return program{}, &noProgramError{fmt.Sprintf("this hermes is for %s and the host is %s: put a build for that beside it as %s", here(), m, filepath.Base(beside))}
+	return identify(path)
 }
 
 // hashes remembers what files were read: a binary is tens of megabytes.
@@ -115,7 +80,7 @@ type found struct {
 }
 
 // begin starts looking. Whoever asks for the outcome waits for it.
-func (f finder) begin(m machine) *found {
+func (f finder) begin(m brought.Machine) *found {
 	r := &found{done: make(chan struct{})}
 	go func() { // ends with the file
 		defer close(r.done)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/config"
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 	"github.com/hermes-runtime/hermes/internal/engine/contact"
 	"github.com/hermes-runtime/hermes/internal/engine/plain"
 )
@@ -58,7 +59,7 @@ func visit(c *Config, o environment.OpenOptions) *place {
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	x := expander{settings: &settings{}, getenv: o.Variable}
 	return &place{
-		config: c, o: o, log: log, finder: finder{config: c, self: o.GuardArgv, home: x.file},
+		config: c, o: o, log: log, finder: finder{brought.Finder{Mode: c.Resident, Path: x.file(c.ResidentPath), Self: o.GuardArgv}},
 		dialer: dialer{source: c.source(o.Variable), want: c.wanted(), key: c.Key, ask: o.AskSecret, log: log},
 		base:   environment.Info{Backend: name, ID: c.Host, Namespace: environment.NamespaceOwn, Traits: traits},
 	}
@@ -70,7 +71,7 @@ func open(ctx context.Context, o environment.OpenOptions) (environment.Environme
 		return nil, err
 	}
 	p := visit(c, o)
-	return contact.Open(ctx, contact.Options{What: "host " + c.Host, Info: p.base, Dial: p.reach, Variables: p.variables})
+	return contact.Open(ctx, contact.Options{What: "host " + c.Host, Info: p.base, Dial: p.reach, Variables: o.LetThrough})
 }
 
 // probe tells doctor what works.
@@ -92,7 +93,7 @@ func probe(ctx context.Context, o environment.OpenOptions) []string {
 	t := conn.last
 	lines := []string{fmt.Sprintf("%s@%s port %d answers (%s), the host is known", t.user, t.host, t.port, conn.ServerVersion())}
 	lines = append(lines, kept(ctx, conn)...)
-	prog, err := p.finder.find(here())
+	prog, err := p.finder.find(brought.Here())
 	if err != nil {
 		return append(lines, plain.Note(err.Error()))
 	}

@@ -60,7 +60,7 @@ var onlyBackends = []string{"internal/engine"}
 var thirdParty = map[string][]string{
 	"github.com/goccy/go-yaml":          {"internal/config", "toolset/file"},
 	"mvdan.cc/sh/v3":                    {"internal/approval/analysis", "toolset/file"},
-	"github.com/gofrs/flock":            {"internal/atomicfile", "internal/engine/files", "backend/docker"},
+	"github.com/gofrs/flock":            {"internal/atomicfile", "internal/engine/files", "internal/engine/hold"},
 	"github.com/google/jsonschema-go":   {"internal/registry", "tool"},
 	"github.com/spf13/cobra":            {"internal/cli"},
 	"github.com/spf13/pflag":            {"internal/cli"},
