@@ -65,6 +65,12 @@ func (r *Runtime) Converse(ctx context.Context, o ConversationOptions) (*Convers
 	return &Conversation{c}, nil
 }
 
+// PauseDelegation has no further child agents begun until ResumeDelegation: delegate_task is refused. Those that work go on.
+func (r *Runtime) PauseDelegation() { r.inner.PauseDelegation() }
+
+// ResumeDelegation takes PauseDelegation, or delegation.paused in the configuration, back.
+func (r *Runtime) ResumeDelegation() { r.inner.ResumeDelegation() }
+
 // ID names the conversation in the store.
 func (c *Conversation) ID() string { return c.inner.ID() }
 
@@ -80,6 +86,9 @@ func (c *Conversation) Steer(text string) bool { return c.inner.Steer(text) }
 
 // Unread takes the steered messages that the turn ended too early for.
 func (c *Conversation) Unread() []string { return c.inner.Unread() }
+
+// Override changes where the conversation's commands run and files lie, as Session.Override does. Its child agents work there, too.
+func (c *Conversation) Override(o map[string]string) error { return c.inner.Override(o) }
 
 // History is the conversation as the next request will hold it.
 func (c *Conversation) History() []provider.Message { return c.inner.History() }

@@ -61,6 +61,7 @@ type (
 	HookAction     = hook.Action   // NoObjection, Ask or Block
 	HookApproval   = hook.Approval // what the hooks around an approval are told
 	HookTerminal   = hook.Terminal // what TransformTerminalOutput is told
+	HookSubagent   = hook.Subagent // what the hooks around a child agent are told
 	HookErrorMeans = hook.OnError  // Closed or Open
 )
 

@@ -1,6 +1,10 @@
 package tool
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
 // Memory is where tools keep what they remember from call to call: they have no state of their own. The runtime offers one as a
 // service; a tool that finds none works without memory. The zero value is ready. It is safe for concurrent use.
@@ -27,6 +31,16 @@ func (m *Memory) Of(task string, key any, fresh func() any) any {
 		r.values[key] = v
 	}
 	return v
+}
+
+// Values are what is kept for a task, in no order: for those who look for a value by what it can do.
+func (m *Memory) Values(task string) []any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tasks[task] == nil {
+		return nil
+	}
+	return slices.Collect(maps.Values(m.tasks[task].values))
 }
 
 // Forget drops what is kept for a task, because it ended or because its context no longer holds what it read. The number of its

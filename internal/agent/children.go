@@ -9,32 +9,16 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hermes-runtime/hermes/internal/delegation"
 	"github.com/hermes-runtime/hermes/provider"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
-// Tree is what a conversation and all its descendants share: one budget of tokens. The zero value is ready.
-type Tree struct {
-	mu   sync.Mutex
-	used int
-}
-
-func (t *Tree) add(n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.used += n
-}
-
-func (t *Tree) total() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.used
-}
-
 // Child is a conversation that works for another.
 type Child interface {
+	ID() string
 	Turn(ctx context.Context, text string) Outcome
 	Model() provider.Info
 	Close(ctx context.Context) error
@@ -43,8 +27,9 @@ type Child interface {
 // Birth says which child is to be made.
 type Birth struct {
 	Task   delegation.Task
-	Depth  int  // below the root
-	Deeper bool // it may have children itself
+	Depth  int   // below the root
+	Deeper bool  // it may have children itself
+	Left   *Left // what the parent has left of the budgets that they share; nil = there are none
 	Listen func(Event)
 }
 
@@ -56,8 +41,13 @@ type Children struct {
 	Begin func(ctx context.Context, b Birth) (Child, error)
 	// Done leaves what a child in the background came to for the conversation's next turn.
 	Done func(ctx context.Context, id string, r delegation.Report)
-	// Spent says that no further child may be begun because a budget is used up, and which; nil = none is.
-	Spent func() error
+	// Grant is what children may have of the budgets, or why none may be begun now: needed is how many tokens they are told in. nil = there
+	// are no budgets, and they always may.
+	Grant func(needed int) (*Left, error)
+	// Watch is told of each child. nil = nobody is.
+	Watch Watcher
+	// HasRead tells whether the conversation has read a file. nil = it is never known.
+	HasRead func(path string) bool
 
 	mu     sync.Mutex
 	stop   map[string]context.CancelCauseFunc // of those in the background, by id
@@ -65,30 +55,39 @@ type Children struct {
 	all    sync.WaitGroup
 }
 
+// Watcher is told of each child that is begun, and of its end behind that.
+type Watcher interface {
+	ChildBegan(id string, t delegation.Task)
+	ChildEnded(id string, t delegation.Task, r delegation.Report)
+}
+
 // Delegate has children do the tasks side by side.
 func (c *Children) Delegate(ctx context.Context, tasks []delegation.Task) (delegation.Result, error) {
-	if err := c.check(tasks); err != nil {
+	left, err := c.check(tasks)
+	if err != nil {
 		return delegation.Result{}, err
 	}
 	begun := time.Now()
 	out := delegation.Result{Results: make([]delegation.Report, len(tasks))}
 	var wg sync.WaitGroup
 	for i, t := range tasks {
-		wg.Go(func() { out.Results[i] = c.work(ctx, i, t) })
+		wg.Go(func() { out.Results[i] = c.work(ctx, work{i, t, left}) })
 	}
 	wg.Wait()
 	out.TotalDurationSeconds = time.Since(begun).Seconds()
 	return out, nil
 }
 
-func (c *Children) check(tasks []delegation.Task) error {
-	if err := c.Config.Check(tasks, c.Depth); err != nil {
-		return err
+// check refuses what may not be begun, and says what is left for the rest.
+func (c *Children) check(tasks []delegation.Task) (*Left, error) {
+	if err := c.Config.Check(tasks, c.Depth); err != nil || c.Grant == nil {
+		return nil, err
 	}
-	if c.Spent != nil {
-		return c.Spent()
+	needed := 0
+	for _, t := range tasks {
+		needed += (utf8.RuneCountInString(t.Goal) + utf8.RuneCountInString(t.Context)) / charsPerToken
 	}
-	return nil
+	return c.Grant(needed)
 }
 
 // backgroundNote tells the model how it will hear of the end.
@@ -97,7 +96,8 @@ const backgroundNote = "The child works in the background. What it came to will 
 // Dispatch has a child do a task while the conversation goes on. A new message of the user doesn't stop it, the end of the conversation
 // does.
 func (c *Children) Dispatch(ctx context.Context, t delegation.Task) (delegation.Dispatched, error) {
-	if err := c.check([]delegation.Task{t}); err != nil {
+	left, err := c.check([]delegation.Task{t})
+	if err != nil {
 		return delegation.Dispatched{}, err
 	}
 	if c.Depth > 0 {
@@ -120,7 +120,7 @@ func (c *Children) Dispatch(ctx context.Context, t delegation.Task) (delegation.
 	c.stop[id] = cancel
 	c.all.Go(func() {
 		defer cancel(nil)
-		r := c.work(ctx, 0, t)
+		r := c.work(ctx, work{0, t, left})
 		c.Done(context.WithoutCancel(ctx), id, r)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -150,10 +150,17 @@ func (c *Children) Close(ctx context.Context) error {
 // closeTime bounds the end of a child that has reported.
 const closeTime = 10 * time.Second
 
+// work is what one child is to do.
+type work struct {
+	index int
+	task  delegation.Task
+	left  *Left
+}
+
 // work has one child do a task and reports how it ended.
-func (c *Children) work(ctx context.Context, i int, t delegation.Task) (r delegation.Report) {
+func (c *Children) work(ctx context.Context, w work) (r delegation.Report) {
 	begun := time.Now()
-	r = delegation.Report{TaskIndex: i, ToolTrace: []delegation.Traced{}, FilesChanged: []string{}}
+	r = delegation.Report{TaskIndex: w.index, ToolTrace: []delegation.Traced{}, FilesChanged: []string{}}
 	defer func() { r.DurationSeconds = time.Since(begun).Seconds() }()
 	if limit := c.Config.Timeout(); limit > 0 {
 		var cancel context.CancelFunc
@@ -161,12 +168,16 @@ func (c *Children) work(ctx context.Context, i int, t delegation.Task) (r delega
 		defer cancel()
 	}
 	var seen trace
-	child, err := c.Begin(ctx, Birth{Task: t, Depth: c.Depth + 1, Deeper: c.Config.Deeper(t.Role, c.Depth), Listen: seen.listen})
+	child, err := c.Begin(ctx, Birth{Task: w.task, Depth: c.Depth + 1, Deeper: c.Config.Deeper(w.task.Role, c.Depth), Left: w.left, Listen: seen.listen})
 	if err != nil {
 		r.Status, r.ExitReason, r.Error = delegation.Error, string(ExitError), err.Error()
 		return r
 	}
-	o := child.Turn(ctx, t.Goal)
+	if c.Watch != nil {
+		c.Watch.ChildBegan(child.ID(), w.task)
+		defer func() { c.Watch.ChildEnded(child.ID(), w.task, r) }()
+	}
+	o := child.Turn(ctx, w.task.Goal)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
 	if err := child.Close(closing); err != nil && o.Error == "" {
@@ -175,6 +186,9 @@ func (c *Children) work(ctx context.Context, i int, t delegation.Task) (r delega
 	r.Status, r.Summary, r.APICalls, r.ExitReason, r.Error = statusOf(o), o.Answer, o.APICalls, string(o.ExitReason), o.Error
 	r.Model, r.Tokens = child.Model().Model, delegation.Tokens{Input: o.Tokens.Input, Output: o.Tokens.Output}
 	seen.fill(&r)
+	if c.HasRead != nil {
+		r.ReadAgain = slices.DeleteFunc(slices.Clone(r.FilesChanged), func(f string) bool { return !c.HasRead(f) })
+	}
 	if r.Status == delegation.Completed && o.Status == Completed {
 		r.Error = ""
 	}
@@ -223,12 +237,20 @@ func (t *trace) listen(e Event) {
 			Modified []string `json:"files_modified"`
 			Created  []string `json:"files_created"`
 			Deleted  []string `json:"files_deleted"`
+			Below    []struct {
+				Changed []string `json:"files_changed"`
+			} `json:"results"` // of its own children
 		}
-		if json.Unmarshal([]byte(e.Result), &changed) == nil {
-			for _, f := range slices.Concat(changed.Modified, changed.Created, changed.Deleted) {
-				if !slices.Contains(t.files, f) {
-					t.files = append(t.files, f)
-				}
+		if json.Unmarshal([]byte(e.Result), &changed) != nil {
+			return
+		}
+		files := slices.Concat(changed.Modified, changed.Created, changed.Deleted)
+		for _, b := range changed.Below {
+			files = append(files, b.Changed...)
+		}
+		for _, f := range files {
+			if !slices.Contains(t.files, f) {
+				t.files = append(t.files, f)
 			}
 		}
 	}

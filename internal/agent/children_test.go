@@ -18,6 +18,8 @@ type kid struct {
 	closed *sync.Map
 }
 
+func (k kid) ID() string { return "id of " + k.birth.Task.Goal }
+
 func (k kid) Model() provider.Info { return provider.Info{Model: "m"} }
 
 func (k kid) Close(context.Context) error {
@@ -100,9 +102,18 @@ func TestDelegate_BoundsAreHeld(t *testing.T) {
 	if _, err := c.Dispatch(t.Context(), three[0]); err == nil || !strings.Contains(err.Error(), "background") {
 		t.Errorf("in the background of a child: %v", err)
 	}
-	c.Depth, c.Spent = 0, func() error { return errors.New("1000 tokens, agent.max_tokens_total") }
+	c.Depth, c.Grant = 0, func(int) (*Left, error) {
+		return nil, errors.New("nothing is left, 1000 of 1000 tokens are used, agent.max_tokens_total")
+	}
 	if _, err := c.Delegate(t.Context(), three[:1]); err == nil || !strings.Contains(err.Error(), "max_tokens_total") {
 		t.Errorf("nothing left: %v", err)
+	}
+	c.Grant = func(int) (*Left, error) { return nil, delegation.ErrPaused }
+	if _, err := c.Delegate(t.Context(), three[:1]); err == nil || !strings.Contains(err.Error(), "delegation.paused is true") {
+		t.Errorf("paused: %v", err)
+	}
+	if _, err := c.Dispatch(t.Context(), three[0]); err == nil || !strings.Contains(err.Error(), "delegation.paused is true") {
+		t.Errorf("paused, in the background: %v", err)
 	}
 	closed.Range(func(k, _ any) bool { t.Errorf("%v was begun", k); return true })
 }
@@ -150,5 +161,58 @@ func TestDispatch_WorksInTheBackground(t *testing.T) {
 	}
 	if _, err := c.Dispatch(t.Context(), delegation.Task{Goal: "work"}); err == nil {
 		t.Error("begun behind the end")
+	}
+}
+
+// book notes what a Watcher is told.
+type book struct {
+	mu  sync.Mutex
+	log []string
+}
+
+func (b *book) ChildBegan(id string, t delegation.Task) { b.note("began " + id + ", " + t.Goal) }
+
+func (b *book) ChildEnded(id string, t delegation.Task, r delegation.Report) {
+	b.note("ended " + id + ", " + t.Goal + ": " + string(r.Status))
+}
+
+func (b *book) note(s string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.log = append(b.log, s)
+}
+
+// DEL-9: the watcher hears of each child once, of its beginning before its end; one that never was isn't told of. Files that the parent had
+// read are named.
+func TestDelegate_WatchedOnceEach(t *testing.T) {
+	c, _ := parent(t, delegation.Config{})
+	b := &book{}
+	c.Watch, c.HasRead = b, func(path string) bool { return path == "/y" }
+	for _, goal := range []string{"work", "none", "fail"} {
+		r, err := c.Delegate(t.Context(), []delegation.Task{{Goal: goal}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if goal == "work" {
+			want = "/y"
+		}
+		if got := strings.Join(r.Results[0].ReadAgain, " "); got != want {
+			t.Errorf("%s: to be read again: %q, want %q", goal, got, want)
+		}
+	}
+	if got := strings.Join(b.log, "; "); got != "began id of work, work; ended id of work, work: completed; began id of fail, fail; ended id of fail, fail: error" {
+		t.Error(got)
+	}
+}
+
+// DEL-1: what the children of a child changed is what it changed.
+func TestTrace_FilesOfGrandchildren(t *testing.T) {
+	var seen trace
+	seen.listen(Event{Type: EventToolEnd, Result: `{"results":[{"files_changed":["/a","/b"]},{"files_changed":["/b"]}],"files_modified":["/c"]}`})
+	seen.listen(Event{Type: EventToolEnd, Result: `[1]`})
+	var r delegation.Report
+	if seen.fill(&r); strings.Join(r.FilesChanged, " ") != "/c /a /b" {
+		t.Errorf("%q", r.FilesChanged)
 	}
 }

@@ -19,6 +19,7 @@ type CompactConfig struct {
 	Target    float64                // share that it is brought below; 0 = 0.5
 	Keep      int                    // messages at the end that stay as they are; 0 = 20
 	Model     provider.Model         // summarises; nil = the conversation's own
+	Price     Price                  // of Model
 	ReadOnly  func(name string) bool // tools whose results can be had again; nil = none
 }
 
@@ -153,9 +154,9 @@ func (t *turn) shorten(ms []provider.Message) []provider.Message {
 
 // summary says in one message what the others say. Without a model that can, it says that they are left out, and is false.
 func (t *turn) summary(ctx context.Context, ms []provider.Message, size int) (provider.Message, bool) {
-	model := t.options.Compact.Model
+	model, price := t.options.Compact.Model, t.options.Compact.Price
 	if model == nil {
-		model = t.options.Model
+		model, price = t.options.Model, t.options.Price
 	}
 	if own := model.Info().Context; own > 0 {
 		size = own
@@ -167,16 +168,21 @@ func (t *turn) summary(ctx context.Context, ms []provider.Message, size int) (pr
 		}
 	}
 	var b strings.Builder
+	var used provider.Usage
 	for ev, err := range model.Stream(ctx, provider.Request{System: summariser, Messages: []provider.Message{{Role: provider.User, Text: text}}}) {
 		if err != nil {
 			t.log.Warn("a conversation could not be summarised", "session", t.ID(), "error", err)
 			b.Reset()
 			break
 		}
-		if ev.Kind == provider.KindText {
+		switch ev.Kind {
+		case provider.KindText:
 			b.WriteString(ev.Text)
+		case provider.KindUsage:
+			used = *ev.Usage
 		}
 	}
+	t.options.Tree.spend(used, price)
 	said, ok := summaryHead+b.String(), strings.TrimSpace(b.String()) != ""
 	if !ok {
 		said = fmt.Sprintf(leftOut, len(ms))

@@ -26,7 +26,9 @@ type Tools interface {
 // Limits bound a turn. Zero values mean the defaults named.
 type Limits struct {
 	MaxTurns    int           // requests of one turn; 0 = 90
+	TurnsKey    string        // what sets MaxTurns; "" = agent.max_turns
 	MaxTokens   int           // of the whole conversation and its children; 0 = no limit
+	MaxCost     float64       // the same for what they cost
 	MaxWall     time.Duration // of one turn; 0 = no limit
 	ReplyTokens int           // of a reply, where the first one was cut off; 0 = 4 096
 }
@@ -42,7 +44,8 @@ type Options struct {
 	Limits  Limits
 	Guard   GuardConfig
 	Compact CompactConfig
-	Tree    *Tree                    // the budget shared with parent and children; nil = its own
+	Tree    *Tree                    // what parent, children and the conversation have used together; nil = nothing so far
+	Price   Price                    // what the model's replies cost
 	Listen  func(Event)              // nil = nobody listens; called by one goroutine at a time, in order
 	Touch   func(path string) string // what is to be told when a call first touches a path, "" = nothing; nil = never
 	// News is what has happened besides since the last turn, such as the end of a child in the background, and what to call once it is
@@ -64,6 +67,8 @@ type Conversation struct {
 	usage     provider.Usage
 	stop      context.CancelCauseFunc // of the running turn; nil = none runs
 	ended     chan struct{}           // closed when that turn has ended
+	turnBegun time.Time               // that one, or the last
+	warned    map[string]bool         // of which lasting budgets the model was told that they near their end
 	closed    bool
 	steered   []string
 	begun     bool // the session is in the store
@@ -90,6 +95,9 @@ func New(ctx context.Context, o Options) (*Conversation, error) {
 	if o.Limits.MaxTurns == 0 {
 		o.Limits.MaxTurns = 90
 	}
+	if o.Limits.TurnsKey == "" {
+		o.Limits.TurnsKey = "agent.max_turns"
+	}
 	if o.Limits.ReplyTokens == 0 {
 		o.Limits.ReplyTokens = 4096
 	}
@@ -99,7 +107,7 @@ func New(ctx context.Context, o Options) (*Conversation, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &Conversation{options: o, log: o.Log, marker: hex.EncodeToString(nonce[:]), events: events{listen: o.Listen, session: o.Session.ID}}
+	c := &Conversation{options: o, log: o.Log, marker: hex.EncodeToString(nonce[:]), warned: map[string]bool{}, events: events{listen: o.Listen, session: o.Session.ID}}
 	if !o.Resume {
 		return c, nil
 	}

@@ -45,13 +45,6 @@ type Event struct {
 	Outcome *Outcome        `json:"outcome,omitempty"`   // done
 }
 
-// Left is what is left of the budgets; 0 stands for a budget that isn't set.
-type Left struct {
-	Turns   int     `json:"turns"`
-	Tokens  int     `json:"tokens,omitempty"`
-	Seconds float64 `json:"seconds,omitempty"`
-}
-
 // events hands events on, one at a time, in order.
 type events struct {
 	mu      sync.Mutex

@@ -81,6 +81,9 @@ func (t *turn) once(ctx context.Context, q request) (r reply, err error) {
 	info := c.options.Model.Info()
 	req := provider.Request{Session: c.ID(), System: c.options.System, MaxTokens: q.maxTokens}
 	if !q.toolless {
+		if err := firstSpent(t.bounds()); err != nil {
+			return r, err
+		}
 		defs, err := c.options.Tools.Definitions(ctx, schema.Dialect(info.Dialect))
 		if err != nil {
 			return r, fmt.Errorf("put the tools on offer together: %w", err)
@@ -141,7 +144,7 @@ func (t *turn) continued() bool {
 // account adds up what a request has cost.
 func (t *turn) account(ctx context.Context, r reply, size int) {
 	u := r.usage
-	t.options.Tree.add(u.Input + u.Output)
+	t.options.Tree.spend(u, t.options.Price)
 	for _, sum := range []*provider.Usage{&t.out.Tokens, &t.usage} {
 		t.mu.Lock()
 		sum.Input += u.Input
@@ -159,7 +162,7 @@ func (t *turn) account(ctx context.Context, r reply, size int) {
 		t.stored(t.options.Store.Count(context.WithoutCancel(ctx), t.ID(), u, 0))
 	}
 	used := t.Usage()
-	t.events.send(Event{Type: EventUsage, Usage: &used, Left: t.left()})
+	t.events.send(Event{Type: EventUsage, Usage: &used, Left: leftOf(t.bounds())})
 }
 
 // keepReply stores what the model said. A reply that says nothing leaves nothing.

@@ -65,8 +65,8 @@ const (
 // What the model is told besides the user's words.
 const (
 	goOn      = "Go on exactly where your last message was cut off, without repeating any of it."
-	wrapUp    = "The budget of this turn is used up (%s). Call no more tools: say in a few sentences what is done and what is left to do."
-	nearlyOut = "[%d %% of the budget of this turn (%s) are used up: come to an end soon.]"
+	wrapUp    = "The budget is used up (%s). Call no more tools: say in a few sentences what is done and what is left to do."
+	nearlyOut = "[Over 80 %% of the budget are used up (%s): come to an end soon.]"
 )
 
 // turn is what one message of the user sets off.
@@ -81,7 +81,7 @@ type turn struct {
 	text    strings.Builder
 	charged int            // requests that count against the budget
 	invalid map[string]int // responses in a row that held this invalid call
-	warned  bool
+	warned  map[string]bool
 	asked   bool // an empty reply was asked for again
 	notes   []string
 }
@@ -92,7 +92,7 @@ type turn struct {
 func (c *Conversation) Turn(ctx context.Context, text string) Outcome {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	t := &turn{Conversation: c, id: newTurnID(), task: text, begun: time.Now(), guard: newGuard(c.options.Guard), invalid: map[string]int{}}
+	t := &turn{Conversation: c, id: newTurnID(), task: text, begun: time.Now(), guard: newGuard(c.options.Guard), invalid: map[string]int{}, warned: map[string]bool{}}
 	if strings.TrimSpace(text) == "" {
 		return t.end(Failed, ExitError, errors.New("begin a turn: the message is empty"))
 	}
@@ -116,7 +116,7 @@ func (c *Conversation) enter(stop context.CancelCauseFunc) (leave func(), err er
 	case c.stop != nil:
 		return nil, errors.New("begin a turn: another one of this conversation runs")
 	}
-	c.stop, c.ended = stop, make(chan struct{})
+	c.stop, c.ended, c.turnBegun = stop, make(chan struct{}), time.Now()
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -148,11 +148,11 @@ func newTurnID() string {
 // run asks the model until it has answered.
 func (t *turn) run(ctx context.Context) Outcome {
 	for {
-		if spent := t.spent(); spent != "" {
-			return t.summarise(ctx, spent)
-		}
 		t.tell(ctx)
 		r, err := t.reply(ctx)
+		if spent, ok := errors.AsType[*spentError](err); ok {
+			return t.summarise(ctx, spent)
+		}
 		if err != nil {
 			return t.broken(ctx, r, err)
 		}
@@ -229,49 +229,9 @@ func onlyScripts(calls []provider.Call) bool {
 	return true
 }
 
-// spent says which budget is used up, "" if none is.
-func (t *turn) spent() string {
-	l := t.options.Limits
-	switch {
-	case t.charged >= l.MaxTurns || t.out.APICalls >= 2*l.MaxTurns:
-		return fmt.Sprintf("%d requests, agent.max_turns", l.MaxTurns)
-	case l.MaxWall > 0 && time.Since(t.begun) >= l.MaxWall:
-		return fmt.Sprintf("%v, agent.max_wall", l.MaxWall)
-	}
-	if err := t.SpentTokens(); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-// SpentTokens tells that the tokens of the conversation and its children are used up, nil if they aren't.
-func (c *Conversation) SpentTokens() error {
-	if most := c.options.Limits.MaxTokens; most > 0 && c.options.Tree.total() >= most {
-		return fmt.Errorf("%d tokens, agent.max_tokens_total", most)
-	}
-	return nil
-}
-
-// left is what is left of the budgets.
-func (t *turn) left() *Left {
-	l := t.options.Limits
-	out := &Left{Turns: l.MaxTurns - t.charged}
-	if l.MaxTokens > 0 {
-		out.Tokens = max(0, l.MaxTokens-t.options.Tree.total())
-	}
-	if l.MaxWall > 0 {
-		out.Seconds = (l.MaxWall - time.Since(t.begun)).Seconds()
-	}
-	return out
-}
-
 // summarise ends a turn whose budget is used up: one more request, without tools, asks what is done and what is left.
-func (t *turn) summarise(ctx context.Context, spent string) Outcome {
-	why := ExitBudget
-	if t.charged >= t.options.Limits.MaxTurns || t.out.APICalls >= 2*t.options.Limits.MaxTurns {
-		why = ExitMaxIterations
-	}
-	t.keep(ctx, provider.Message{Role: provider.User, Text: fmt.Sprintf(wrapUp, spent)}, store.Message{})
+func (t *turn) summarise(ctx context.Context, spent *spentError) Outcome {
+	t.keep(ctx, provider.Message{Role: provider.User, Text: fmt.Sprintf(wrapUp, spent.bound)}, store.Message{})
 	r, err := t.ask(ctx, request{toolless: true})
 	if err != nil {
 		return t.broken(ctx, r, err)
@@ -279,18 +239,14 @@ func (t *turn) summarise(ctx context.Context, spent string) Outcome {
 	r.calls = nil
 	t.keepReply(ctx, r)
 	t.out.Answer = r.text
-	return t.end(Partial, why, errors.New("the budget of the turn is used up: "+spent))
+	return t.end(Partial, spent.exit, spent)
 }
 
 // tell gives the model what it has to hear before the next request: steered messages, notes, that the budget nears its end.
 func (t *turn) tell(ctx context.Context) {
 	notes := append(t.notes, t.Unread()...)
 	t.notes = nil
-	if l := t.options.Limits; !t.warned && t.charged*5 >= l.MaxTurns*4 {
-		t.warned = true
-		notes = append(notes, fmt.Sprintf(nearlyOut, 80, fmt.Sprintf("%d requests", l.MaxTurns)))
-	}
-	for _, n := range notes {
+	for _, n := range append(notes, t.nearlySpent()...) {
 		t.keep(ctx, provider.Message{Role: provider.User, Text: n}, store.Message{})
 	}
 }

@@ -85,7 +85,7 @@ func (a *app) talk(ctx context.Context, t talk) error {
 	for _, n := range c.Notices {
 		c.Send(agent.Event{Type: agent.EventNotice, Text: n})
 	}
-	c.Send(agent.Event{Type: agent.EventSession, Text: c.Session.Model})
+	c.Send(agent.Event{Type: agent.EventSession, Text: c.Stored.Model})
 	out := c.Turn(ctx, text)
 	c.Send(agent.Event{Type: agent.EventDone, Outcome: &out})
 	a.farewell(c.ID())

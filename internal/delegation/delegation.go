@@ -2,6 +2,7 @@
 package delegation
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -64,6 +65,7 @@ type Report struct {
 	Tokens          Tokens   `json:"tokens"`
 	ToolTrace       []Traced `json:"tool_trace"`
 	FilesChanged    []string `json:"files_changed"`
+	ReadAgain       []string `json:"read_again,omitempty"` // of those, what the parent had read before
 	Error           string   `json:"error,omitempty"`
 }
 
@@ -86,12 +88,14 @@ type Dispatched struct {
 type Config struct {
 	Model         string        `yaml:"model" help:"model of children, as [PROVIDER/]MODEL; empty = their parent's"`
 	Provider      string        `yaml:"provider" help:"provider of that model; empty = as the model's name says"`
+	BaseURL       string        `yaml:"base_url" help:"address of the API that children use, with the key of delegation.provider or none; empty = as for other models"`
 	MaxIterations int           `yaml:"max_iterations" default:"50" min:"1" help:"requests that a child may make"`
 	ChildTimeout  time.Duration `yaml:"child_timeout_seconds" default:"0" min:"0" env:"DELEGATION_CHILD_TIMEOUT_SECONDS" help:"seconds that a child may take, at least 30; 0 = no limit"`
 	MaxChildren   int           `yaml:"max_concurrent_children" default:"3" min:"1" env:"DELEGATION_MAX_CONCURRENT_CHILDREN" help:"children that work side by side"`
 	MaxAsync      int           `yaml:"max_async_children" default:"3" min:"1" env:"DELEGATION_MAX_ASYNC_CHILDREN" help:"children that work in the background"`
 	MaxDepth      int           `yaml:"max_spawn_depth" default:"1" min:"1" help:"generations of children below a conversation"`
 	Orchestrators bool          `yaml:"orchestrator_enabled" default:"true" help:"children may have children, as far as the depth allows"`
+	Paused        bool          `yaml:"paused" default:"false" help:"no children are begun; those that work go on"`
 }
 
 // Section implements config.Sectioned.
@@ -109,6 +113,9 @@ func (c Config) Timeout() time.Duration {
 	}
 	return max(c.ChildTimeout, leastTimeout)
 }
+
+// ErrPaused is why no child is begun while delegation is paused.
+var ErrPaused = errors.New("no children are begun at present: delegation.paused is true; do the work yourself, or say that it has to wait")
 
 // Check refuses tasks that pass a bound, before any child is made. depth is how far the parent is below the root.
 func (c Config) Check(tasks []Task, depth int) error {

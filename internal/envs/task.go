@@ -15,6 +15,7 @@ import (
 
 // task is what one task carries. It outlives the environments that it works in.
 type task struct {
+	parent    string // in whose place it works; "" = in its own or the shared one
 	override  Override
 	state     *environment.State
 	workspace environment.Path
@@ -24,11 +25,21 @@ type task struct {
 func (m *Manager) assign(name string) (string, Override) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.task(name)
+	owner, t := m.owner(name)
 	if t.override.alone() {
-		return name, t.override
+		return owner, t.override
 	}
 	return DefaultKey, nil
+}
+
+// owner finds the task whose overrides say where a task works: itself, or the ancestor that it shares the place of. Manager.mu is held.
+func (m *Manager) owner(name string) (string, *task) {
+	t := m.task(name)
+	for t.parent != "" {
+		name = t.parent
+		t = m.task(name)
+	}
+	return name, t
 }
 
 // task finds or makes the record. Manager.mu is held.
@@ -59,10 +70,14 @@ func (m *Manager) Carried(name string) (vars, functions map[string]string) {
 func (m *Manager) Backend(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.backend(m.task(name))
+	return m.backend(name)
 }
 
-func (m *Manager) backend(t *task) string { return cmp.Or(t.override[KeyBackend], m.o.Backend) }
+// backend is the one that a task works in. Manager.mu is held.
+func (m *Manager) backend(name string) string {
+	_, t := m.owner(name)
+	return cmp.Or(t.override[KeyBackend], m.o.Backend)
+}
 
 // Override replaces what a task changes about its environment; nil takes it back. A cwd in it replaces the carried directory at
 // once; without one the directory stays.
@@ -73,12 +88,15 @@ func (m *Manager) Override(name string, o Override) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.task(name)
-	if s := m.slots[name]; s != nil && s.env != nil && t.override.alone() && t.override.moves(o) {
+	owner, from := m.owner(name)
+	if s := m.slots[name]; owner == name && s != nil && s.env != nil && t.override.alone() && t.override.moves(o) {
 		m.retire(name, s)
 	}
-	if t.override.moves(o) { // another place: neither directory nor workspace of the former one means anything there
+	if from.override.moves(o) { // another place: neither directory nor workspace of the former one means anything there
+		t.parent = "" // a child that is moved works in its parent's place no more
 		t.workspace = ""
 		t.state.SetDir("")
+		m.follow(name, o)
 	}
 	t.override = maps.Clone(o)
 	if o[KeyCwd] != "" {
@@ -87,22 +105,27 @@ func (m *Manager) Override(name string, o Override) error {
 	return nil
 }
 
-// Child lets a task begin with what its parent carries: directory, variables, overrides, workspace.
+// follow moves the children that work in a task's place with it. Manager.mu is held.
+func (m *Manager) follow(name string, o Override) {
+	for child, c := range m.tasks {
+		if c.parent == name {
+			c.override, c.workspace = maps.Clone(o), ""
+			c.state.SetDir("")
+			m.follow(child, o)
+		}
+	}
+}
+
+// Child lets a task work where its parent does, and begin with what that carries: directory, variables, workspace.
 func (m *Manager) Child(parent, child string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.task(parent)
-	c := &task{override: maps.Clone(p.override), state: p.state.Clone(), workspace: p.workspace}
-	for _, k := range apart {
-		delete(c.override, k) // an environment of its own is the parent's alone
-	}
-	if p.override.alone() {
-		c.state, c.workspace = &environment.State{}, ""
-	}
-	m.tasks[child] = c
+	m.tasks[child] = &task{parent: parent, override: maps.Clone(p.override), state: p.state.Clone(), workspace: p.workspace}
 }
 
-// Forget drops what an ended task carried, and closes the environment that it alone had.
+// Forget drops what an ended task carried, and closes the environment that it had. Children that outlive it have one like it, if they need
+// any.
 func (m *Manager) Forget(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,7 +134,12 @@ func (m *Manager) Forget(name string) {
 		return
 	}
 	delete(m.tasks, name)
-	if s := m.slots[name]; t.override.alone() && s != nil && s.env != nil {
+	for _, c := range m.tasks {
+		if c.parent == name {
+			c.parent = t.parent
+		}
+	}
+	if s := m.slots[name]; t.override.alone() && s != nil && s.env != nil { // none, where it worked in its parent's place
 		m.retire(name, s)
 	}
 }
@@ -120,7 +148,7 @@ func (m *Manager) Forget(name string) {
 func (m *Manager) Dir(name string) string {
 	m.mu.Lock()
 	t := m.task(name)
-	backend, cwd, dir := m.backend(t), t.override[KeyCwd], t.state.Dir()
+	backend, cwd, dir := m.backend(name), t.override[KeyCwd], t.state.Dir()
 	m.mu.Unlock()
 	if dir != "" {
 		return string(dir)

@@ -29,6 +29,47 @@ func TestManager_ChildStartsWithACopy_MGR1(t *testing.T) {
 	}
 }
 
+// DEL-3: a child works where its parent does, in a place of the parent's own too; it follows where that moves, and isn't let loose into the
+// shared place where the parent is gone.
+func TestManager_ChildSharesThePlaceOfItsParent_DEL3(t *testing.T) {
+	l := &lab{}
+	m := l.manager(t, envs.Options{Cwd: t.TempDir()})
+	own := envs.Override{"docker_image": "x"}
+	if err := m.Override("parent", own); err != nil {
+		t.Fatal(err)
+	}
+	parent := at(t, m, "parent")
+	parent.State.SetDir("/inside")
+	m.Child("parent", "child")
+	m.Child("child", "grandchild")
+	for _, name := range []string{"child", "grandchild"} {
+		if p := at(t, m, name); p.Environment != parent.Environment || m.Key(name) != "parent" || p.State.Dir() != "/inside" {
+			t.Errorf("%s works in %s at %s", name, m.Key(name), p.State.Dir())
+		}
+	}
+	m.Forget("grandchild")
+	if at(t, m, "parent").Environment != parent.Environment {
+		t.Error("the end of a child closed its parent's place")
+	}
+	if err := m.Override("parent", envs.Override{"docker_image": "y"}); err != nil {
+		t.Fatal(err)
+	}
+	moved := at(t, m, "child")
+	if moved.Environment == parent.Environment || moved.Environment != at(t, m, "parent").Environment || moved.State.Dir() == "/inside" {
+		t.Error("the child didn't follow its parent")
+	}
+	m.Forget("parent")
+	if key := m.Key("child"); key != "child" {
+		t.Errorf("without its parent the child works in %q", key)
+	}
+	if err := m.Override("child", nil); err != nil {
+		t.Fatal(err)
+	}
+	if key := m.Key("child"); key != envs.DefaultKey {
+		t.Errorf("its override taken back, the child works in %q", key)
+	}
+}
+
 func TestManager_ForgetClosesTheTasksOwn(t *testing.T) {
 	l := &lab{}
 	m := l.manager(t, envs.Options{})

@@ -61,6 +61,18 @@ type Approval struct {
 	Choice      string   `json:"choice,omitempty"`
 }
 
+// Subagent is what the hooks around a child agent are told. Status, Summary and DurationMS are empty at its start.
+type Subagent struct {
+	ParentID   string `json:"parent_session_id"`
+	ChildID    string `json:"child_session_id"`
+	Role       string `json:"role"`
+	Goal       string `json:"goal"`
+	Status     string `json:"status,omitempty"`
+	Summary    string `json:"summary,omitempty"`
+	DurationMS int64  `json:"duration_ms,omitempty"`
+	Version    string `json:"telemetry_schema_version"`
+}
+
 // Action is what a PreToolCall hook wants done.
 type Action string
 
@@ -98,6 +110,8 @@ type Hook struct {
 	TransformTerminalOutput func(ctx context.Context, t Terminal) (output string, changed bool, err error)
 	PreApprovalRequest      func(ctx context.Context, a Approval) error
 	PostApprovalResponse    func(ctx context.Context, a Approval) error
+	SubagentStart           func(ctx context.Context, a Subagent) error
+	SubagentStop            func(ctx context.Context, a Subagent) error
 }
 
 // queueLength is how many events wait for slow observers before the next is dropped and counted.
@@ -259,6 +273,20 @@ func (s *Set) Approval(a Approval) {
 		f, point := h.PreApprovalRequest, "pre_approval_request"
 		if a.Choice != "" {
 			f, point = h.PostApprovalResponse, "post_approval_response"
+		}
+		if f != nil {
+			s.observe(h.Name, point, func(ctx context.Context) error { return f(ctx, a) })
+		}
+	}
+}
+
+// Subagent tells the observers of a child's start, off the path; with a Status, of its end.
+func (s *Set) Subagent(a Subagent) {
+	a.Version = SchemaVersion
+	for _, h := range s.list() {
+		f, point := h.SubagentStart, "subagent_start"
+		if a.Status != "" {
+			f, point = h.SubagentStop, "subagent_stop"
 		}
 		if f != nil {
 			s.observe(h.Name, point, func(ctx context.Context) error { return f(ctx, a) })

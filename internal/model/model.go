@@ -177,13 +177,29 @@ func (c *chooser) configured() (*provider.Descriptor, error) {
 		}
 	}
 	if s.BaseURL != "" { // a server of one's own
-		for i := range c.Providers {
-			if d := &c.Providers[i]; d.New != nil && d.BaseURL == "" {
-				return d, nil
-			}
-		}
+		return ownServer(c.Providers), nil
 	}
 	return nil, nil
+}
+
+// ownServer is who makes requests of a server that has no provider's name; nil = nobody does.
+func ownServer(list []provider.Descriptor) *provider.Descriptor {
+	for i := range list {
+		if d := &list[i]; d.New != nil && d.BaseURL == "" {
+			return d
+		}
+	}
+	return nil
+}
+
+// Elsewhere are the settings for a model at another address than the configured one, whose key and API are none of its business.
+// via is the provider; "" is a server of one's own.
+func (s Settings) Elsewhere(name, via, address string) Settings {
+	if d := ownServer(provider.Registered()); via == "" && d != nil {
+		via = d.Name
+	}
+	s.Default, s.Provider, s.BaseURL, s.KeyEnv, s.Mode = name, via, address, "", ""
+	return s
 }
 
 // speaker is who makes the requests: the provider itself, or the first that speaks the API that is configured for its address.
@@ -218,8 +234,12 @@ func (c *chooser) nothing(name string) error {
 			keys = append(keys, d.KeyEnv)
 		}
 	}
+	message := "no provider is chosen and no key is set"
+	if prefix, _, ok := strings.Cut(name, "/"); ok {
+		message = fmt.Sprintf("%s is no provider (there are %s), %s", prefix, strings.Join(c.names(), ", "), message)
+	}
 	return &provider.Error{
-		Kind: provider.ErrSetup, Provider: "model", Model: cmp.Or(name, "?"), Message: "no provider is chosen and no key is set",
+		Kind: provider.ErrSetup, Provider: "model", Model: cmp.Or(name, "?"), Message: message,
 		Hint: "set " + strings.Join(keys, ", ") + " in the environment, or name a server with `hermes config set model.base_url http://127.0.0.1:8080/v1`",
 	}
 }

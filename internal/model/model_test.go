@@ -64,6 +64,7 @@ func TestChoose_Order(t *testing.T) {
 		{"another API at an address", "x", "model: {base_url: 'http://127.0.0.1:1', api_mode: anthropic_messages}", nil, "custom x"},
 		{"nothing at all", "", "", nil, "OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY"},
 		{"nothing at all: the command", "x", "", nil, "hermes config set model.base_url"},
+		{"a prefix that is no provider", "foo/bar", "", nil, "foo is no provider (there are openai, anthropic, openrouter, custom)"},
 		{"no model", "", "", []string{openai}, "hermes config set model.default"},
 		{"no key", "anthropic/x", "", nil, "ANTHROPIC_API_KEY is not set"},
 		{"no key: the command", "anthropic/x", "", nil, "hermes config set model.api_key_env"},

@@ -12,14 +12,15 @@ type agentSettings struct {
 	DisabledToolsets []string      `yaml:"disabled_toolsets" help:"toolsets or tools that no session gets"`
 	MaxTurns         int           `yaml:"max_turns" default:"90" min:"1" help:"requests to the model that one message of the user may set off"`
 	MaxTokens        int           `yaml:"max_tokens_total" default:"0" min:"0" help:"tokens that a conversation and its children may use; 0 = no limit"`
-	MaxWall          time.Duration `yaml:"max_wall" default:"0" min:"0" help:"seconds that one message may keep the agent at work; 0 = no limit"`
+	MaxCost          float64       `yaml:"max_cost" default:"0" min:"0" help:"what a conversation and its children may cost, by model.prices; 0 = no limit"`
+	MaxWall          time.Duration `yaml:"max_wall" default:"0" min:"0" help:"seconds that one message may keep the agent and its children at work; no request is made after them; 0 = no limit"`
 	SystemPrompt     string        `yaml:"system_prompt" help:"how the system prompt begins; empty = as it is built in"`
 }
 
 func (*agentSettings) Section() string { return "agent" }
 
 func (s *agentSettings) limits() agent.Limits {
-	return agent.Limits{MaxTurns: s.MaxTurns, MaxTokens: s.MaxTokens, MaxWall: s.MaxWall}
+	return agent.Limits{MaxTurns: s.MaxTurns, MaxTokens: s.MaxTokens, MaxCost: s.MaxCost, MaxWall: s.MaxWall}
 }
 
 // guardrailSettings is `tool_loop_guardrails:`, what is said and done about calls that go round in circles.

@@ -90,6 +90,7 @@ type Runtime struct {
 	store    *store.Lasting
 	skills   *skill.Library
 	sweep    func(string)
+	paused   atomic.Bool // no children are begun
 
 	mu       sync.Mutex
 	problems []error
@@ -126,6 +127,7 @@ func Open(_ context.Context, o Options) (*Runtime, error) {
 		r.environ[timezoneName] = tz
 	}
 	r.build()
+	r.paused.Store(r.delegation().Paused)
 	return r, nil
 }
 

@@ -65,13 +65,16 @@ type (
 	sharedKey struct{}
 )
 
+// placeEnd stands between the place and the path in the key of a file.
+const placeEnd = "\x00"
+
 // Open finds the memory of a task. m nil gives a nil Book.
 func Open(m *tool.Memory, name string, info environment.Info) *Book {
 	if m == nil {
 		return nil
 	}
 	return &Book{
-		memory: m, name: name, place: info.Backend + "\x00" + info.ID + "\x00",
+		memory: m, name: name, place: info.Backend + "\x00" + info.ID + placeEnd,
 		task:   m.Of(name, taskKey{}, func() any { return newTask() }).(*task),
 		shared: m.Of("", sharedKey{}, func() any { return newShared() }).(*shared),
 	}

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hermes-runtime/hermes/environment"
 )
@@ -107,6 +108,18 @@ func (b *Book) Removed(p environment.Path) {
 	b.task.mu.Lock()
 	b.task.reads.drop(key)
 	b.task.mu.Unlock()
+}
+
+// HasRead tells whether the task has seen something of the file at an absolute path.
+func (t *task) HasRead(path string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range t.reads.m {
+		if strings.HasSuffix(key, placeEnd+path) {
+			return true
+		}
+	}
+	return false
 }
 
 // Generation changes with every write of a path that went through the tools, also within one tick of the file system's clock.
