@@ -18,7 +18,7 @@ import (
 )
 
 // stubborn is a tree that ignores TERM, with members that got away; each writes its process id below HOME.
-const stubborn = `cd "$D"; trap '' TERM; setsid sh -c 'trap "" TERM; echo $$ >a; sleep 60' & ( (sh -c 'trap "" TERM; echo $$ >b; sleep 60') & ); echo $$ >c; sleep 60`
+const stubborn = `cd "$D"; trap '' TERM; setsid sh -c 'trap "" TERM; echo $$ >a; sleep 600' & ( (sh -c 'trap "" TERM; echo $$ >b; sleep 600') & ); echo $$ >c; sleep 600`
 
 // ranAndDied starts a runtime that runs scripts, waits until the tree of the last one stands, and kills the runtime alone.
 func ranAndDied(t *testing.T, home, guarded string, scripts ...string) (pids []int) {
@@ -45,7 +45,7 @@ func ranAndDied(t *testing.T, home, guarded string, scripts ...string) (pids []i
 
 func readPID(t *testing.T, file string) int {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		b, _ := os.ReadFile(file)
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			return pid
@@ -63,7 +63,7 @@ func alive(pid int) bool {
 func mustGo(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(patience); alive(pid); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Errorf("process %d lives on", pid)
 				_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -83,7 +83,7 @@ func TestGuard_LeavesAlonAfterAGoodbye(t *testing.T) { // ENG-22, ENG-16
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "pid")
-	out, err := exec.Command(self, "role-runtime", t.TempDir(), "guarded", "sleep 60 >/dev/null 2>&1 & echo $! >"+file).CombinedOutput()
+	out, err := exec.Command(self, "role-runtime", t.TempDir(), "guarded", "sleep 600 >/dev/null 2>&1 & echo $! >"+file).CombinedOutput()
 	if err != nil || string(out) != "0 <nil>\n" {
 		t.Fatalf("%q, %v", out, err)
 	}
@@ -94,10 +94,22 @@ func TestGuard_LeavesAlonAfterAGoodbye(t *testing.T) { // ENG-22, ENG-16
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
+// A command hears what its parent was born ignoring, as everything is that a shell puts into the background.
+func TestRun_HearsInterruptsThatItsParentIgnores(t *testing.T) { // ENG-3, PTY-4
+	file := filepath.Join(t.TempDir(), "heard")
+	c := exec.Command("sh", "-c", `trap "" INT; exec "$@"`, "sh", os.Args[0], "role-runtime", t.TempDir(), "unguarded", "trap 'echo heard >"+file+"' INT; kill -INT $$")
+	if out, err := c.CombinedOutput(); err != nil || string(out) != "0 <nil>\n" {
+		t.Fatalf("%s, %v", out, err)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "heard\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 func TestSweep_EndsWhatADeadRuntimeLeftAndNothingElse(t *testing.T) { // LOC-5
 	home, other := t.TempDir(), t.TempDir()
 	file := filepath.Join(t.TempDir(), "pid")
-	pids := ranAndDied(t, home, "unguarded", "sleep 60 >/dev/null 2>&1 & echo $! >"+file)
+	pids := ranAndDied(t, home, "unguarded", "sleep 600 >/dev/null 2>&1 & echo $! >"+file)
 	left := readPID(t, file)
 	foreign := ranAndDied(t, other, "unguarded")
 	sweep := func(home string) {

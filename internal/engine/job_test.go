@@ -98,7 +98,7 @@ func TestStart_Input(t *testing.T) {
 		t.Errorf("writing gives %v", err)
 	}
 	j, out = startJob(t, environment.Command{Script: "cat; echo end"}, engine.Starting{KeepStdin: true})
-	if n, err := j.Write([]byte("hello\n"), time.Second); n != 6 || err != nil {
+	if n, err := j.Write([]byte("hello\n"), patience); n != 6 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	if err := j.CloseInput(); err != nil {
@@ -117,31 +117,38 @@ func TestStart_Terminal(t *testing.T) {
 		engine.Starting{Terminal: &environment.Size{Rows: 33, Cols: 101}})
 	await := func(want string) {
 		t.Helper()
+		late := time.After(patience)
 		for !strings.Contains(out.String(), want) {
 			select {
 			case <-j.Over():
 				if j.Drain(); !strings.Contains(out.String(), want) {
 					t.Fatalf("it ended without %q: %q", want, out)
 				}
+			case <-late:
+				t.Fatalf("never %q: %q", want, out)
 			case <-time.After(5 * time.Millisecond):
 			}
 		}
 	}
 	await("ready")
+	if _, err := j.Write([]byte("typed\n"), patience); err != nil {
+		t.Error(err)
+	}
+	await("typed\r\ntyped") // echoed, and copied by cat, which the next key is for
 	if got := out.String(); !strings.Contains(got, "33 101") || !strings.Contains(got, "xterm-256color") {
 		t.Errorf("%q", got)
 	}
-	if _, err := j.Write([]byte{3}, time.Second); err != nil {
+	if _, err := j.Write([]byte{3}, patience); err != nil {
 		t.Error(err)
 	}
 	await("caught")
-	_ = j.CloseInput() // where ctrl-c came before cat
+	await("end")
 	<-j.Over()
 }
 
 // GRP-2: what a job started ends with it, session changed or not.
 func TestStart_KillEndsTheTree(t *testing.T) {
-	j, out := startJob(t, environment.Command{Script: `trap '' TERM; setsid sh -c "trap '' TERM; echo up; sleep 60" & sleep 60`}, engine.Starting{})
+	j, out := startJob(t, environment.Command{Script: `trap '' TERM; setsid sh -c "trap '' TERM; echo up; sleep 600" & sleep 600`}, engine.Starting{})
 	for !strings.Contains(out.String(), "up") {
 		<-time.After(5 * time.Millisecond)
 	}

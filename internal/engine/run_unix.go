@@ -154,6 +154,7 @@ func (e *Engine) begin() error {
 		return &environment.Error{Kind: environment.ErrUnavailable, Op: "run a command", Err: errors.New(e.why)}
 	}
 	hideInherited()
+	hearInterrupts()
 	if e.null == nil {
 		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		if err != nil {
