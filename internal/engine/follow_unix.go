@@ -94,13 +94,13 @@ func (r *run) ended(res *environment.Result, x exit) {
 		res.Reason, res.Signal = environment.Signaled, unix.SignalName(x.signal)
 	}
 	if r.c.EndLeft {
-		res.Left = r.lasting()
+		res.Left = r.lasting(time.Second)
 		res.Survivors = r.group.End(r.grace())
 	}
 	r.drain()
 	r.struck(res)
 	if !r.c.EndLeft {
-		if res.Left = r.left(); len(res.Left) > 0 {
+		if res.Left = r.lasting(200 * time.Millisecond); len(res.Left) > 0 {
 			r.e.record.left(r.group.ID())
 			remains, _ := json.Marshal(r.group.Remains()) //nolint:errchkjson // plain values
 			res.LeftGroup = string(remains)
@@ -111,24 +111,12 @@ func (r *run) ended(res *environment.Result, x exit) {
 	}
 }
 
-// left lists what goes on after a normal end. Members that have closed the output and are about to exit, as those of >(…) are, get a
-// moment for it.
-func (r *run) left() []environment.ProcessRef {
+// lasting lists what goes on after the end, or would if it weren't ended. Members that have closed the output and are about to exit, as
+// those of >(…) are, get a moment for it, and who is at work gets up to longest: the helpers of a pool notice the end of their program
+// by a pipe that closes, and then still have an interpreter to take down, on a machine that may be busy. One that sleeps waits for
+// something else.
+func (r *run) lasting(longest time.Duration) []environment.ProcessRef {
 	const looks, apart = 4, 5 * time.Millisecond
-	for look := 1; ; look++ {
-		refs := r.group.Members()
-		if len(refs) == 0 || look == looks {
-			return refs
-		}
-		time.Sleep(apart)
-	}
-}
-
-// lasting lists what would go on if it weren't ended. Members that are at work get longer than left gives them: the helpers of a pool
-// notice the end of their program by a pipe that closes, and then still have an interpreter to take down, on a machine that may be
-// busy. One that sleeps waits for something else.
-func (r *run) lasting() []environment.ProcessRef {
-	const looks, apart, longest = 4, 5 * time.Millisecond, time.Second
 	since, asleep := time.Now(), 0
 	for {
 		refs, busy := r.group.Look()
