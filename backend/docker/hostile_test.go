@@ -130,13 +130,14 @@ func TestPaused_TheDeadlineCountsAllTheSame(t *testing.T) { // CON-5, DKR-10
 		err error
 	}
 	ctx, interrupt := context.WithCancel(context.Background())
-	ends := map[environment.Reason]chan end{environment.TimedOut: make(chan end, 1), environment.Interrupted: make(chan end, 1)}
-	for reason, done := range ends {
-		up := newStarted()
+	ends := map[environment.Reason]chan end{}
+	for _, reason := range []environment.Reason{environment.Interrupted, environment.TimedOut} {
+		done, up := make(chan end, 1), newStarted()
+		ends[reason] = done
 		c := environment.Command{Script: stubborn, Output: up, Grace: 50 * time.Millisecond}
 		of := ctx
 		if reason == environment.TimedOut {
-			of, c.Timeout = context.Background(), 3*time.Second
+			of, c.Timeout = context.Background(), 10*time.Second // it is paused by then
 		}
 		go func() {
 			res, err := e.Run(of, c)

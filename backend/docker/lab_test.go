@@ -129,7 +129,7 @@ func (l *lab) runs(t testing.TB, id, text string) {
 // eventually waits until nothing is wrong any more.
 func eventually(t testing.TB, wrong func() string) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); ; time.Sleep(30 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(30 * time.Millisecond) {
 		w := wrong()
 		if w == "" {
 			return

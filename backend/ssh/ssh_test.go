@@ -114,7 +114,7 @@ func (l *lab) try(t testing.TB) (environment.Environment, error) {
 
 func closed(t testing.TB, e environment.Environment) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
 	if err := e.Close(ctx); err != nil {
 		t.Errorf("Close: %v", err)

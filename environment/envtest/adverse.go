@@ -55,7 +55,7 @@ func FullDisk(t *testing.T, e environment.Environment) {
 	if _, err := before.Write(t.Context(), []byte("on\n")); err != nil {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), jobWait)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := before.Wait(ctx); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ var carrying = []check{
 		for _, n := range []string{"1", "2", "3", "4"} {
 			script := "export A" + n + "=" + n + "; : >in" + n + "; until [ -e in1 -a -e in2 -a -e in3 -a -e in4 ]; do sleep 0.02; done"
 			all.Go(func() {
-				if res, err := s.env.Run(t.Context(), environment.Command{Script: script, State: st, Timeout: 30 * time.Second}); err != nil || res.ExitCode != 0 {
+				if res, err := s.env.Run(t.Context(), environment.Command{Script: script, State: st, Timeout: patience}); err != nil || res.ExitCode != 0 {
 					t.Errorf("%+v, %v", res, err)
 				}
 			})

@@ -31,7 +31,8 @@ var contract = []check{
 	}},
 	{"CON-5_TheCauseDecides", "", theCauseDecides},
 	{"CON-5_OutputHasArrivedWhenACommandIsCut", "", func(t *testing.T, s *suite) {
-		res, out := s.run(t, environment.Command{Script: "echo first; echo second >&2; sleep 60", Timeout: 300 * time.Millisecond, Grace: 50 * time.Millisecond})
+		f := string(join(s.dir(t), "printed"))
+		res, out := s.cutWhen(t, "[ -e "+f+" ]", environment.Command{Script: "echo first; echo second >&2; : >" + f + "; sleep 600", Grace: 50 * time.Millisecond})
 		if res.Reason != environment.TimedOut || out != "first\nsecond\n" {
 			t.Errorf("%+v, output %q", res, out)
 		}
@@ -171,7 +172,7 @@ func closeEndsWhatRuns(t *testing.T, s *suite) {
 		if got.err == nil && got.res.Reason != environment.Interrupted {
 			t.Errorf("%+v", got.res)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the command still runs")
 	}
 }

@@ -13,8 +13,9 @@ import (
 // ending holds how commands end and that nothing of them is left.
 var ending = []check{
 	{"ENG-14_TermComesFirstAndIsHeard", "", func(t *testing.T, s *suite) {
-		res, out := s.run(t, environment.Command{
-			Script: `trap 'echo cleaning; exit 0' TERM; echo ready; while :; do sleep 0.05; done`, Timeout: 500 * time.Millisecond, Grace: 5 * time.Second,
+		f := string(join(s.dir(t), "ready"))
+		res, out := s.cutWhen(t, "[ -e "+f+" ]", environment.Command{
+			Script: `trap 'echo cleaning; exit 0' TERM; echo ready; : >` + f + `; while :; do sleep 0.05; done`, Grace: patience,
 		})
 		if res.Reason != environment.TimedOut || !strings.HasPrefix(out, "ready\n") || !strings.HasSuffix(out, "cleaning\n") {
 			t.Errorf("%+v, %q", res, out)
@@ -28,9 +29,8 @@ var ending = []check{
 	}},
 	{"ENG-14_AStoppedProcessEndsToo", "", func(t *testing.T, s *suite) {
 		f := join(s.dir(t), "pid")
-		res, _ := s.run(t, environment.Command{
-			Script: `sleep 60 & echo $! >` + string(f) + `; kill -STOP $!; kill -STOP $$`, Timeout: 2 * time.Second, Grace: 100 * time.Millisecond,
-		})
+		stopped := `grep -q '^State:.T' /proc/$(cat ` + string(f) + `)/status`
+		res, _ := s.cutWhen(t, stopped, environment.Command{Script: `sleep 600 & echo $! >` + string(f) + `; kill -STOP $!; kill -STOP $$`, Grace: 100 * time.Millisecond})
 		if res.Reason != environment.TimedOut {
 			t.Errorf("%+v", res)
 		}
@@ -49,13 +49,14 @@ var ending = []check{
 	}},
 	{"ENG-15_TheEndIsTheExitOfTheShell", "", holders},
 	{"ENG-15_LateOutputIsStillRead", "", func(t *testing.T, s *suite) {
-		res, out := s.run(t, environment.Command{Script: "(sleep 0.1; echo late) & echo early"})
+		res, out := s.run(t, environment.Command{Script: "(sleep 0.02; echo late) & echo early"})
 		if out != "early\nlate\n" || res.ExitCode != 0 {
 			t.Errorf("%+v, %q", res, out)
 		}
 	}},
 	{"ENG-16_WhatGoesOnIsNamed", "", func(t *testing.T, s *suite) {
-		res, _ := s.run(t, environment.Command{Script: "sleep 61.25 >/dev/null 2>&1 & sleep 0.2"})
+		const begun = "i=0; until [ \"$(cat /proc/$!/comm)\" = sleep ] || [ $i -ge 100 ]; do sleep 0.05; i=$((i+1)); done" // bounded: some shells sleep themselves
+		res, _ := s.run(t, environment.Command{Script: "sleep 61.25 >/dev/null 2>&1 & " + begun})
 		if len(res.Left) != 1 || !strings.Contains(res.Left[0].Command, "sleep 61.25") {
 			t.Fatalf("left %+v", res.Left)
 		}
@@ -104,12 +105,14 @@ func whoeverGetsAway(t *testing.T, s *suite) {
 		"grandchild":    `sh -c 'sh -c "trap \"\" TERM; echo \$\$ >FILE; sleep 60" & wait' &`,
 		"holds-nothing": `setsid sh -c 'trap "" TERM; exec >/dev/null 2>&1 </dev/null; cd /; echo $$ >FILE; sleep 60' &`,
 	}
-	script := ""
+	script, away := "", "true"
 	for name, way := range ways {
-		script += strings.ReplaceAll(way, "FILE", string(join(d, name))) + "\n"
+		f := string(join(d, name))
+		script += strings.ReplaceAll(way, "FILE", f) + "\n"
+		away += " && [ -s " + f + " ]"
 	}
-	script += "sleep 60"
-	res, _ := s.run(t, environment.Command{Script: script, Timeout: 1500 * time.Millisecond, Grace: 100 * time.Millisecond})
+	script += "sleep 600"
+	res, _ := s.cutWhen(t, away, environment.Command{Script: script, Grace: 100 * time.Millisecond})
 	if res.Reason != environment.TimedOut || len(res.Survivors) > 0 {
 		t.Errorf("%+v", res)
 	}
@@ -129,7 +132,7 @@ func holders(t *testing.T, s *suite) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var head limited
-			res, err := s.env.Run(context.Background(), environment.Command{Script: script, Output: &head, Timeout: 15 * time.Second})
+			res, err := s.env.Run(context.Background(), environment.Command{Script: script, Output: &head, Timeout: patience})
 			if err != nil || res.Reason != environment.Exited {
 				t.Fatalf("%+v, %v", res, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -113,7 +114,7 @@ type suite struct {
 func (s *suite) closeAtEnd(t *testing.T, e environment.Environment) {
 	t.Helper()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := e.Close(ctx); err != nil {
 			t.Errorf("Close: %v", err)
@@ -170,6 +171,9 @@ func (s *suite) refused(t *testing.T, a Ability) {
 	}
 }
 
+// patience bounds every wait of the suite. It is long: what is waited for comes at once, but for a machine that is busy.
+const patience = time.Minute
+
 // run runs a command in the shared place and gives its result and output.
 func (s *suite) run(t *testing.T, c environment.Command) (environment.Result, string) {
 	t.Helper()
@@ -183,7 +187,7 @@ func run(t *testing.T, ctx context.Context, e environment.Environment, c environ
 		c.Output = &out
 	}
 	if c.Timeout == 0 {
-		c.Timeout = time.Minute // a broken place must not hold the suite up
+		c.Timeout = patience // a broken place must not hold the suite up
 	}
 	res, err := e.Run(ctx, c)
 	if err != nil {
@@ -210,7 +214,7 @@ func (s *suite) dir(t *testing.T) environment.Path {
 		t.Fatalf("no directory: %q", d)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		_, _ = s.env.Run(ctx, environment.Command{Argv: []string{"rm", "-rf", "--", d}}) // the check has said what was wrong
 	})
@@ -234,7 +238,7 @@ func (s *suite) gone(t *testing.T, pid string) {
 	if pid == "" {
 		t.Fatal("no pid to look for")
 	}
-	for end := time.Now().Add(2 * time.Second); s.alive(t, pid); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); s.alive(t, pid); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("process %s is still there", pid)
 			return
@@ -245,7 +249,26 @@ func (s *suite) gone(t *testing.T, pid string) {
 // pidIn reads a file in which a script wrote a process id.
 func (s *suite) pidIn(t *testing.T, f environment.Path) string {
 	t.Helper()
-	return strings.TrimSpace(s.sh(t, `for i in 1 2 3 4 5 6 7 8 9 10; do [ -s '`+string(f)+`' ] && break; sleep 0.1; done; cat '`+string(f)+`'`))
+	return strings.TrimSpace(s.sh(t, `i=0; until [ -s '`+string(f)+`' ] || [ $i -ge 300 ]; do sleep 0.1; i=$((i+1)); done; cat '`+string(f)+`'`))
+}
+
+// cutWhen runs a command and, once a script that is run beside it succeeds, ends it as a timeout does: a clock would end it before it
+// stands where the machine is busy.
+func (s *suite) cutWhen(t *testing.T, ready string, c environment.Command) (environment.Result, string) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		defer cancel(context.DeadlineExceeded)
+		script := "i=0; until " + ready + "; do [ $i -lt 600 ] || exit 1; sleep 0.05; i=$((i+1)); done 2>/dev/null"
+		if res, err := s.env.Run(context.Background(), environment.Command{Script: script, Timeout: patience}); err != nil || res.ExitCode != 0 {
+			t.Errorf("%s never comes true: %+v, %v", ready, res, err)
+		}
+	}()
+	res, out := run(t, ctx, s.env, c)
+	<-watched
+	return res, out
 }
 
 // buffer is a bytes.Buffer for several writers.
@@ -278,20 +301,33 @@ func count(t *testing.T) census {
 	return census{routines: goleak.IgnoreCurrent(), files: descriptors(), children: children()}
 }
 
-// same shows that nothing was left behind.
+// same shows that nothing is left behind, once what is on its way out has gone.
 func (c census) same(t *testing.T) {
 	t.Helper()
+	var left error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if left = c.left(); left == nil {
+			return
+		}
+	}
+	t.Error(left)
+}
+
+// left says what there is that was not there before.
+func (c census) left() error {
+	var left []error
 	if err := goleak.Find(c.routines, goleak.IgnoreAnyFunction("testing.(*T).Parallel")); err != nil {
-		t.Errorf("goroutines are left: %v", err)
+		left = append(left, fmt.Errorf("goroutines are left: %w", err))
 	}
 	if now := descriptors(); now > c.files {
-		t.Errorf("%d descriptors are open, %d were before", now, c.files)
+		left = append(left, fmt.Errorf("%d descriptors are open, %d were before", now, c.files))
 	}
 	for child := range children() {
 		if !c.children[child] {
-			t.Errorf("a child process is left: %s", child)
+			left = append(left, fmt.Errorf("a child process is left: %s", child))
 		}
 	}
+	return errors.Join(left...)
 }
 
 // descriptors counts the open ones, 0 where that can't be told.

@@ -19,9 +19,6 @@ type place interface {
 	environment.Keeper
 }
 
-// jobWait is how long a job of the suite may take before its check fails.
-const jobWait = 30 * time.Second
-
 // working holds the commands that go on by themselves.
 var working = []check{
 	{"KPR_AJobIsFoundByItsIDUntilItsEndIsKnown", Jobs, jobIsFound},
@@ -93,7 +90,7 @@ func (s *suite) start(t *testing.T, j environment.Job) environment.Process {
 		t.Fatalf("Start(%q): %v", j.Command.Script, err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), jobWait)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if _, err := p.Kill(ctx, "envtest"); err != nil {
 			t.Errorf("Kill: %v", err)
@@ -115,7 +112,7 @@ func info(t *testing.T, p environment.Process) environment.JobInfo {
 // ended waits for a job's end and tells how it came.
 func (s *suite) ended(t *testing.T, p environment.Process) environment.JobInfo {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), jobWait)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := p.Wait(ctx); err != nil {
 		t.Fatalf("Wait: %v; it stands at %+v", err, info(t, p))
@@ -131,7 +128,7 @@ func (s *suite) ended(t *testing.T, p environment.Process) environment.JobInfo {
 func (s *suite) sees(t *testing.T, what string, look func() string) {
 	t.Helper()
 	seen := ""
-	for end := time.Now().Add(jobWait); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if seen = look(); strings.Contains(seen, what) {
 			return
 		}
@@ -224,7 +221,7 @@ func toldOnce(t *testing.T, s *suite) {
 	p := s.start(t, environment.Job{Command: environment.Command{Script: "echo almost; echo it is there; exit 4"}, Notify: true, Watch: []string{"is there"}})
 	id := info(t, p).ID
 	s.ended(t, p)
-	ctx, cancel := context.WithTimeout(t.Context(), jobWait)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	told := map[environment.JobEventType]int{}
 	for told[environment.EventCompletion] == 0 || told[environment.EventWatch] == 0 {

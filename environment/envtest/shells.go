@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 )
@@ -223,7 +222,6 @@ func sudoGetsThePassword(t *testing.T, s *suite) {
 	}
 	c.SudoSecret = func(context.Context) (string, error) { return "", os.ErrPermission }
 	c.Script = "sudo show; echo end"
-	c.Timeout = 10 * time.Second
 	if res, out := s.run(t, c); res.Reason != environment.Exited || strings.TrimSpace(out) != "end" {
 		t.Errorf("a refused password: %+v, %q", res, out)
 	}

@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // deadline bounds every wait of a test.
-const deadline = 20 * time.Second
+const deadline = time.Minute
 
 // bed is a table over one place of this machine.
 type bed struct {
@@ -82,7 +82,7 @@ func TestFind_JobsAreTheirSessions(t *testing.T) {
 	parent, child, user := process.Caller{Session: "p"}, process.Caller{Session: "c", Root: "p"}, process.Caller{Session: "x", User: true}
 	jobs := map[string]process.Job{}
 	for name, by := range map[string]process.Caller{"parent": parent, "child": child, "user": user} {
-		jobs[name] = b.start(t, process.Start{By: by}, "exec sleep 60")
+		jobs[name] = b.start(t, process.Start{By: by}, "exec sleep 600")
 	}
 	for _, tc := range []struct {
 		by   process.Caller
@@ -108,11 +108,11 @@ func TestFind_JobsAreTheirSessions(t *testing.T) {
 // OWN-3, OWN-4, OWN-5, OWN-6: the end of a session ends its jobs and nobody else's, not those that persist; twice is the same as once.
 func TestEndSession_EndsWhatBelongsToIt(t *testing.T) {
 	b := open(t)
-	own := b.start(t, process.Start{By: process.Caller{Session: "a"}}, "trap '' TERM; sleep 60 & sleep 60")
-	left := b.start(t, process.Start{By: process.Caller{Session: "a"}}, "sleep 60 &")
-	keeps := b.start(t, process.Start{By: process.Caller{Session: "a"}, Persist: true}, "exec sleep 60")
-	other := b.start(t, process.Start{By: process.Caller{Session: "b"}}, "exec sleep 60")
-	users := b.start(t, process.Start{By: process.Caller{Session: "a", User: true}}, "exec sleep 60")
+	own := b.start(t, process.Start{By: process.Caller{Session: "a"}}, "trap '' TERM; sleep 600 & sleep 600")
+	left := b.start(t, process.Start{By: process.Caller{Session: "a"}}, "sleep 600 &")
+	keeps := b.start(t, process.Start{By: process.Caller{Session: "a"}, Persist: true}, "exec sleep 600")
+	other := b.start(t, process.Start{By: process.Caller{Session: "b"}}, "exec sleep 600")
+	users := b.start(t, process.Start{By: process.Caller{Session: "a", User: true}}, "exec sleep 600")
 	b.end(t, left)
 	ended, err := b.EndSession(t.Context(), "a")
 	if err != nil || len(ended) != 2 {

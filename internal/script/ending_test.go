@@ -416,7 +416,7 @@ func TestEnding_AttacksHarmOnlyTheirOwnResult(t *testing.T) { // XV-2, XL-5, XL-
 	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = echo
-	f.config.Timeout = 20 * time.Second
+	f.config.Timeout = 2 * time.Minute
 	for name, code := range map[string]string{
 		"deletes its directory": "import os, shutil\nshutil.rmtree(os.path.dirname(os.path.abspath(__file__)))\nprint('done')",
 		"closes stdout":         "import os\nprint('done', flush=True)\nos.close(1)\nos.close(2)",
@@ -476,8 +476,10 @@ func TestEnding_ManyRunsLeaveNothing(t *testing.T) { // XL-11
 			cancel()
 		}
 	}
-	if after := descriptors(t); after > before {
-		t.Errorf("%d descriptors before, %d after", before, after)
+	for end := time.Now().Add(time.Minute); descriptors(t) > before; time.Sleep(5 * time.Millisecond) { // what is on its way out goes
+		if time.Now().After(end) {
+			t.Fatalf("%d descriptors before, %d after", before, descriptors(t))
+		}
 	}
 }
 
@@ -494,7 +496,7 @@ func TestEnding_LinesAreToldAsTheyCome(t *testing.T) { // XL-8
 	t.Parallel()
 	f := newFixture(t)
 	f.Tools["terminal"] = func(_ context.Context, r tool.Request, _ map[string]any) tool.Result {
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for !strings.Contains(strings.Join(f.Told(), "\n"), "first half and second") && time.Now().Before(deadline) {
 			time.Sleep(time.Millisecond)
 		}

@@ -139,7 +139,7 @@ func TestLimits_TermThenGraceThenKill(t *testing.T) { // XL-2
 	t.Parallel()
 	f := newFixture(t)
 	clock := f.withClock()
-	f.config.KillGrace = time.Second
+	f.config.KillGrace = 4 * time.Second // time for a word, on any machine
 	f.Tools["terminal"] = func(ctx context.Context, r tool.Request, _ map[string]any) tool.Result {
 		clock.advance(300 * time.Second)
 		return scripttest.Result(r, map[string]any{})

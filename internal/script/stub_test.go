@@ -5,6 +5,8 @@ package script_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,25 +102,31 @@ func TestStub_CancelledCoroutineCancelsItsCall(t *testing.T) { // XT-10
 	ended := make(chan struct{})
 	f.Tools["terminal"] = func(ctx context.Context, r tool.Request, args map[string]any) tool.Result {
 		if args["command"] == "long" {
+			if err := os.WriteFile(filepath.Join(f.dir, "begun"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
 			<-ctx.Done()
 			close(ended)
 		}
 		return scripttest.Result(r, map[string]any{"output": "done"})
 	}
-	f.want("timed out\ndone\n", `
-import asyncio
+	f.want("cancelled\ndone\n", `
+import asyncio, os
 from hermes_tools.aio import terminal
 async def main():
+    long = asyncio.ensure_future(terminal("long"))
+    while not os.path.exists("begun"): await asyncio.sleep(0.01)
+    long.cancel()
     try:
-        await asyncio.wait_for(terminal("long"), 0.05)
-    except asyncio.TimeoutError:
-        print("timed out")
+        await long
+    except asyncio.CancelledError:
+        print("cancelled")
     print((await terminal("short"))["output"])
 asyncio.run(main())
 `)
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the call went on")
 	}
 }

@@ -91,7 +91,7 @@ func TestGroup_NoTwoHaveOneName(t *testing.T) { // GRP-5
 }
 
 func TestGroup_SignalsNobodyElse(t *testing.T) { // IDN-1
-	c := exec.Command("sleep", "30")
+	c := exec.Command("sleep", "300")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +117,13 @@ func TestCgroup_IsGoneWithItsCommand(t *testing.T) { // GRP-1
 	}
 	g := r.Open()
 	dir := g.cgroup.dir
-	c := exec.Command("sleep", "30")
+	c := exec.Command("sleep", "300")
 	c.SysProcAttr = g.Attr()
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	g.Started(c.Process.Pid)
-	if m := g.Members(); len(m) != 1 || m[0].PID != c.Process.Pid || m[0].Command != "sleep 30" {
+	if m := g.Members(); len(m) != 1 || m[0].PID != c.Process.Pid || m[0].Command != "sleep 300" {
 		t.Errorf("members %+v", m)
 	}
 	if g.Close() {
@@ -146,7 +146,7 @@ func TestStrays_AreCollectedWhenNobodyClaimsThem(t *testing.T) { // GRP-1
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if p, err := readProcess(c.Process.Pid); err == nil && p.dead() {
 			break
 		}

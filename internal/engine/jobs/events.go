@@ -33,7 +33,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // events are what jobs have to tell and nobody has taken. Each is on the disk before it is given: the end of a job in its receipt, all
 // else in a journal beside it, where it is also noted that one was taken.
 type events struct {
-	silence time.Duration
+	within, silence time.Duration // of storms
 
 	mu      sync.Mutex
 	pending []pending
@@ -55,7 +55,9 @@ type entry struct {
 	Taken string                `json:"taken,omitempty"`
 }
 
-func newEvents() *events { return &events{silence: stormSilence, change: make(chan struct{})} }
+func newEvents() *events {
+	return &events{within: stormTime, silence: stormSilence, change: make(chan struct{})}
+}
 
 // add gives an event that is on the disk.
 func (x *events) add(j *job, e environment.JobEvent) {
@@ -79,7 +81,7 @@ func (x *events) watched(j *job, e environment.JobEvent) {
 		x.dropped += 1 + e.Suppressed
 		return
 	}
-	x.recent = append(slices.DeleteFunc(x.recent, func(t time.Time) bool { return now.Sub(t) > stormTime }), now)
+	x.recent = append(slices.DeleteFunc(x.recent, func(t time.Time) bool { return now.Sub(t) > x.within }), now)
 	if len(x.recent) > stormEvents && e.Type == environment.EventWatch {
 		x.dropped += 1 + e.Suppressed
 		x.trip()

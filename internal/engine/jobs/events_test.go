@@ -136,10 +136,14 @@ func TestWatch_LongLine(t *testing.T) {
 // WCH-2, WCH-3: a pending count is told when the window ends; three windows in a row with more end the watching, and the end is told.
 func TestWatch_ThreeStrikes(t *testing.T) {
 	table := openTable(t, jobs.Options{})
-	table.SetTimes(100*time.Millisecond, time.Second)
+	table.StopClocks()
 	j := script("while :; do echo hit; sleep 0.01; done")
 	j.Watch = []string{"hit"}
 	p := start(t, table, j)
+	id := info(t, p).ID
+	for range 3 {
+		until(t, "it matches again and again", func() bool { return table.EndWindow(id) })
+	}
 	e := collect(t, table, environment.EventWatchDisabled)
 	if len(e) != 5 || e[0].Suppressed != 0 || e[1].Suppressed == 0 || e[3].Suppressed == 0 || strings.Count(e[1].Output, "\n") > 19 {
 		t.Errorf("%+v", e)
@@ -155,12 +159,13 @@ func TestWatch_ThreeStrikes(t *testing.T) {
 // WCH-4: above 15 events in 10 s of all jobs together there is silence, which ends with the count.
 func TestWatch_Storm(t *testing.T) {
 	table := openTable(t, jobs.Options{})
-	table.SetTimes(time.Minute, 300*time.Millisecond)
+	table.StopClocks()
 	for range 20 {
 		j := script("echo hit")
 		j.Watch = []string{"hit"}
 		ended(t, start(t, table, j))
 	}
+	table.EndSilence()
 	e := collect(t, table, environment.EventReleased)
 	n, tripped := 0, 0
 	for _, e := range e {

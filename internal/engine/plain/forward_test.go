@@ -85,7 +85,7 @@ func TestForward_ABridgeTakesItsDirectoryAlong(t *testing.T) { // XF-5, XF-7, XS
 	if err := f.Close(); !errors.Is(err, environment.ErrLost) {
 		t.Errorf("Close gives %v", err)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) { // nobody hears of it any more
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // nobody hears of it any more
 		left, _ := filepath.Glob(filepath.Join(run, "*"))
 		if len(left) == 0 {
 			break

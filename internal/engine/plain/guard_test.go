@@ -41,7 +41,7 @@ func (c cut) Read(b []byte) (int, error) {
 // pidIn waits for a number in a file.
 func pidIn(t *testing.T, file string) int {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		b, _ := os.ReadFile(file)
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			return pid
@@ -75,7 +75,7 @@ func TestPlain_TheGuardEndsWhatALostContactLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(t.Context(), environment.Command{Script: "setsid sh -c 'echo $$ >left; exec sleep 60' >/dev/null 2>&1 &", Dir: home}); err != nil {
+	if _, err := p.Run(t.Context(), environment.Command{Script: "setsid sh -c 'echo $$ >left; exec sleep 600' >/dev/null 2>&1 &", Dir: home}); err != nil {
 		t.Fatal(err)
 	}
 	<-guarded
@@ -88,7 +88,7 @@ func TestPlain_TheGuardEndsWhatALostContactLeaves(t *testing.T) {
 	}()
 	pids := []int{left, pidIn(t, filepath.Join(home, "near")), pidIn(t, filepath.Join(home, "away"))}
 	close(over)
-	for end := time.Now().Add(20 * time.Second); lives(pids[0]) || lives(pids[1]) || lives(pids[2]); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); lives(pids[0]) || lives(pids[1]) || lives(pids[2]); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%v: some of them go on", pids)
 		}
@@ -103,7 +103,7 @@ func TestPlain_TheGuardEndsWhatALostContactLeaves(t *testing.T) {
 func TestPlain_TheGuardLeavesAloneWhatGoesOnAfterAGoodbye(t *testing.T) { // ENG-22
 	home := t.TempDir()
 	e := opener("/bin/sh", "PATH="+os.Getenv("PATH"))(t)
-	if _, err := e.Run(t.Context(), environment.Command{Script: "setsid sh -c 'echo $$ >left; exec sleep 60' >/dev/null 2>&1 &", Dir: home}); err != nil {
+	if _, err := e.Run(t.Context(), environment.Command{Script: "setsid sh -c 'echo $$ >left; exec sleep 600' >/dev/null 2>&1 &", Dir: home}); err != nil {
 		t.Fatal(err)
 	}
 	left := pidIn(t, filepath.Join(home, "left"))

@@ -65,15 +65,24 @@ func rounds(all, few int) int {
 	return all
 }
 
+// meanwhile lets a client work for a random time of a round. It grows with the rounds, so that on a machine that is busy some of them see
+// jobs too.
+func meanwhile(least, spread, round int) {
+	time.Sleep(time.Duration((least+rand.IntN(spread))*(1+round/20)) * time.Millisecond) // when, is what the test is about
+}
+
+// enough reports whether the rounds are over: as many as there are to be, and more until they brought about what the test looks at.
+func enough(round, all int, seen func() bool) bool { return round >= all && seen() || round >= 10*all }
+
 // killClient starts a client, lets it work for a random time, and kills it.
-func killClient(t *testing.T, home string) {
+func killClient(t *testing.T, home string, round int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], clientRole, home)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Duration(30+rand.IntN(50)) * time.Millisecond) // when, is what the test is about
+	meanwhile(30, 50, round)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 }
@@ -142,8 +151,12 @@ func TestKeeper_ClientKilledAtRandom(t *testing.T) {
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range rounds(100, 15) {
-		killClient(t, home)
+	crewSeen := func() bool {
+		list, err := keeperOf(t, home).Jobs(t.Context(), 0)
+		return err == nil && len(list) > crew
+	}
+	for n := 0; !enough(n, rounds(100, 15), crewSeen); n++ {
+		killClient(t, home, n)
 	}
 	list := slices.DeleteFunc(settled(t, home), func(i environment.JobInfo) bool { return i.ID == lives.ID })
 	if len(list) < crew {
@@ -166,22 +179,24 @@ func TestKeeper_ClientKilledAtRandom(t *testing.T) {
 	if i := infoOf(t, p); i.Status != environment.JobRunning || i.PID != lives.PID || i.Detached {
 		t.Errorf("%+v", i)
 	}
-	if left := marked(home); len(left) > 0 {
-		t.Errorf("orphans: %v", left)
-	}
+	until(t, "no orphan is left", func() bool { return len(marked(home)) == 0 })
 }
 
 // KPR-6: a keeper that is killed at random leaves no orphan; every job is adopted or lost, and told once.
 func TestKeeper_KilledAtRandom(t *testing.T) {
 	home := newHome(t, "30s")
 	var killed int
-	for range rounds(10, 5) {
+	some := func() bool {
+		list, err := keeperOf(t, home).Jobs(t.Context(), 0)
+		return err == nil && len(list) > 0 && killed > 0
+	}
+	for n := 0; !enough(n, rounds(10, 5), some); n++ {
 		cmd := exec.Command(os.Args[0], clientRole, home)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			time.Sleep(time.Duration(80+rand.IntN(120)) * time.Millisecond) // when, is what the test is about
+			meanwhile(80, 120, 4*n)
 			for _, pid := range keepers(home) {
 				p, _ := os.FindProcess(pid)
 				if p.Kill() == nil {
@@ -204,9 +219,7 @@ func TestKeeper_KilledAtRandom(t *testing.T) {
 		t.Errorf("%d keepers killed, %d jobs", killed, len(list))
 	}
 	told(t, home, list)
-	if left := marked(home); len(left) > 0 {
-		t.Errorf("orphans: %v", left)
-	}
+	until(t, "no orphan is left", func() bool { return len(marked(home)) == 0 })
 	t.Logf("%d keepers killed, ends: %v", killed, ends)
 }
 

@@ -28,7 +28,7 @@ import (
 const (
 	keeperRole = "role-keeper"
 	// waitTime bounds every wait of a test.
-	waitTime = 30 * time.Second
+	waitTime = 2 * time.Minute
 )
 
 // keeperMain is a keeper process: the test binary in another role.
@@ -50,7 +50,7 @@ func keeperMain() {
 		_, _ = fmt.Fprintln(log, os.Getpid())
 		err = resident.ServeKeeper(context.Background(), resident.KeeperServeOptions{
 			Home: home, Idle: idle, Log: slog.New(slog.NewTextHandler(log, nil)),
-			Jobs: jobs.Options{Engine: engine.Options{Grace: 300 * time.Millisecond}},
+			Jobs: jobs.Options{Engine: engine.Options{Grace: waitTime}}, // none of its jobs ignores TERM
 		})
 	}
 	if err != nil && !errors.Is(err, resident.ErrKept) {

@@ -91,7 +91,7 @@ func (c *client) send(body string) { c.Write(message(body)) } //nolint:errcheck 
 
 func (c *client) receive() string {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(10 * time.Second)) //nolint:errcheck // the read tells
+	c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // the read tells
 	b, err := ReadFrame(c, 1<<30)
 	if err != nil {
 		c.t.Fatalf("no answer: %v", err)
@@ -102,7 +102,7 @@ func (c *client) receive() string {
 // closed expects the connection to be closed without an answer.
 func (c *client) closed() {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(10 * time.Second)) //nolint:errcheck // the read tells
+	c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // the read tells
 	if b, err := io.ReadAll(c); len(b) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		c.t.Errorf("got %q, %v; want a closed connection", b, err)
 	}
@@ -122,7 +122,7 @@ func TestServer_BadInputCostsOnlyItsConnection(t *testing.T) { // XR-2, XR-7
 	s := start(t, func(_ context.Context, r Request) Answer {
 		calls.Add(1)
 		return Answer{Result: "{}"}
-	}, Options{MaxMessage: 1 << 20, HelloWait: 50 * time.Millisecond})
+	}, Options{MaxMessage: 1 << 20, HelloWait: 500 * time.Millisecond})
 	good := dial(t, s, s.Token())
 	good.send(`{"id":1,"tool":"x","args":{}}`)
 	good.receive()
@@ -440,8 +440,10 @@ func TestServer_LongRequestsAreHeldWithinBounds(t *testing.T) { // XR-7
 	if got := long.receive(); got != `{"id":1,"result":`+args+`}` {
 		t.Errorf("got %.60s", got)
 	}
-	if !s.bulk.TryAcquire(bulkMessages << 20) {
-		t.Error("something is still held")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := s.bulk.Acquire(ctx, bulkMessages<<20); err != nil {
+		t.Errorf("something is still held: %v", err)
 	}
 }
 
