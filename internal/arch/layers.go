@@ -25,7 +25,7 @@ var layers = map[string]Layer{
 	"tool": Contract, "environment": Contract, "channel": Contract, "provider": Contract,
 	"internal/registry": Service, "internal/approval": Service, "internal/engine": Service, "internal/session": Service,
 	"internal/envs": Service, "internal/cloud": Service, "internal/process": Service, "internal/script": Service, "internal/store": Service, "internal/hook": Service,
-	"internal/plugin": Service, "internal/mcp/client": Service, "internal/model": Service, "internal/skill": Service, "internal/delegation": Service, "internal/memory": Service,
+	"internal/plugin": Service, "internal/mcp/client": Service, "internal/model": Service, "internal/skill": Service, "internal/delegation": Service, "internal/mirror": Service, "internal/memory": Service,
 	"environment/envtest": Service, "tool/tooltest": Service, "provider/providertest": Service, // suites: they drive what implements the contract
 	"toolset": Module, "backend": Module, "channel/terminal": Module,
 	"provider/openai": Module, "provider/anthropic": Module, "provider/recorded": Module,

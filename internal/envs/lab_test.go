@@ -62,6 +62,7 @@ type lab struct {
 	mu     sync.Mutex
 	opened []string // keys, in order
 	dirs   []string
+	shared []environment.Share // of the last one
 	closed []int
 	gate   chan struct{} // Open waits for it
 	fail   error
@@ -73,6 +74,7 @@ func (l *lab) open(ctx context.Context, o environment.OpenOptions) (environment.
 	l.mu.Lock()
 	l.opened = append(l.opened, o.Key)
 	l.dirs = append(l.dirs, o.Dir)
+	l.shared = o.Share
 	id, gate, fail, slow, ns := len(l.opened), l.gate, l.fail, l.slow, l.ns
 	l.mu.Unlock()
 	if gate != nil {
@@ -103,11 +105,16 @@ func (l *lab) ended() string {
 	return fmt.Sprint(l.closed)
 }
 
+// register makes a backend of the lab.
+func (l *lab) register(t *testing.T, ns environment.Namespace) string {
+	name := "lab-" + strings.ReplaceAll(t.Name(), "/", "-")
+	environment.Register(environment.Backend{Name: name, Open: l.open, Namespace: ns})
+	return name
+}
+
 func (l *lab) manager(t *testing.T, o envs.Options) *envs.Manager {
 	t.Helper()
-	name := "lab-" + strings.ReplaceAll(t.Name(), "/", "-")
-	environment.Register(environment.Backend{Name: name, Open: l.open, Namespace: environment.NamespaceHost})
-	o.Backend = name
+	o.Backend = l.register(t, environment.NamespaceHost)
 	m := envs.New(o)
 	t.Cleanup(func() { _ = m.Close(context.Background()) })
 	return m

@@ -130,6 +130,7 @@ func (r *Runtime) Doctor(ctx context.Context, reserved []string) []Finding {
 	out = append(out, r.checkApprovals()...)
 	out = append(out, r.checkPython(ctx)...)
 	out = append(out, r.checkSkills()...)
+	out = append(out, r.checkMirror()...)
 	out = append(out, r.checkModel(), r.checkStore(ctx))
 	rows, err := r.registry.Tools(ctx)
 	if err != nil {

@@ -41,7 +41,7 @@ func (r *Runtime) readPlace() envs.Config {
 func (r *Runtime) environments() *envs.Manager {
 	c := r.place
 	return envs.New(envs.Options{
-		Backend: c.Backend, Cwd: c.Cwd, Lifetime: c.Lifetime, Log: r.log, Busy: r.busy,
+		Backend: c.Backend, Cwd: c.Cwd, Lifetime: c.Lifetime, Log: r.log, Busy: r.busy, Mirror: r.mirror,
 		Settings: func(b env.Backend, _ string, _ envs.Override) (env.OpenOptions, error) { return r.OpenOptions(b) },
 	})
 }

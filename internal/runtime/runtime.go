@@ -26,6 +26,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/internal/memory"
+	"github.com/hermes-runtime/hermes/internal/mirror"
 	"github.com/hermes-runtime/hermes/internal/observe"
 	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/redact"
@@ -76,6 +77,7 @@ type Runtime struct {
 	exposes  sync.Map    // what a place that isn't open yet will show of the host: exposed by name of the backend
 	place    envs.Config // where commands run, as configured
 	places   *envs.Manager
+	mirror   *mirror.Mirror
 	door     *dispatch.Door
 	audit    *atomicfile.Rotating
 	decided  *atomicfile.Rotating
@@ -150,6 +152,11 @@ func (r *Runtime) build() {
 	r.decided = &atomicfile.Rotating{Path: filepath.Join(r.home, "audit", "approvals.jsonl")}
 	r.services = &services{doc: func() *config.Document { return r.doc }, getenv: r.Getenv, warn: r.problem}
 	r.place = r.readPlace()
+	r.skills = skill.New(skill.Options{
+		Home: r.home, UserHome: r.environ["HOME"], Config: r.settings.skills, Getenv: r.Getenv, Keep: r.keepVariable,
+		CheckFile: func(name string) error { return mirror.CheckFile(r.home, name) },
+	})
+	r.mirror = r.newMirror()
 	r.places = r.environments()
 	r.jobs = process.New(process.Options{
 		Homes: r.jobHomes, Elsewhere: r.jobsElsewhere, Note: r.noteJobs, Bounds: r.settings.jobs.Bounds(), ForgetWithSession: r.settings.jobs.KeepFinished == 0,
@@ -177,7 +184,6 @@ func (r *Runtime) build() {
 	if r.observer != nil {
 		r.observer.Watch(observe.Gauges{Abandoned: r.door.Abandoned, Pending: r.desk.Pending})
 	}
-	r.skills = skill.New(skill.Options{Home: r.home, UserHome: r.environ["HOME"], Config: r.settings.skills, Getenv: r.Getenv, Keep: r.keepVariable})
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, Tell: r.tell, GOOS: o.GOOS})
 	r.store = store.New(store.Options{File: filepath.Join(r.home, "sessions.db"), Redact: r.redactor.Known, Warn: r.warn})
 	r.services.held = []any{

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
+	"github.com/hermes-runtime/hermes/internal/skill"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -47,6 +48,7 @@ type Session struct {
 	request registry.Request
 	inner   dispatch.Session
 	calls   dispatch.Calls
+	skills  *skill.Session
 	reports *event.Bus[dispatch.Progress] // nil = nobody listens
 
 	scope atomic.Pointer[registry.Scope]
@@ -79,7 +81,8 @@ func (r *Runtime) Session(o SessionOptions) *Session {
 	}
 	place := func(ctx context.Context) (environment.Place, error) { return r.places.Place(ctx, o.Task) }
 	workspace := r.workspace(o.Task)
-	skills := r.skills.Session(o.ID, r.project(o.Task, workspace))
+	skills := r.skills.Session(o.ID, r.project(o.Task, workspace), r.locate(o.Task, place))
+	s.skills = skills
 	s.inner = dispatch.Session{
 		ID: o.ID, Task: o.Task, Caller: o.Caller, Agent: o.Agent, Scope: s.Scope, Place: place, Asker: o.Asker, Calls: &s.calls,
 		Dir:      func() string { return r.places.Dir(o.Task) },

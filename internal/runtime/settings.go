@@ -8,6 +8,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/config"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/memory"
+	"github.com/hermes-runtime/hermes/internal/mirror"
 	"github.com/hermes-runtime/hermes/internal/model"
 	"github.com/hermes-runtime/hermes/internal/process"
 	"github.com/hermes-runtime/hermes/internal/registry"
@@ -94,12 +95,13 @@ type settings struct {
 	jobs     process.Config
 	notes    memory.Config
 	skills   skill.Config
+	mirror   mirror.Config
 }
 
 // read fills s; problems are told and their fields have defaults.
 func (s *settings) read(d *config.Document, warn func(error)) {
 	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.model, &s.root, &s.agent, &s.guardrails, &s.compression,
-		&s.security, &s.audit, &s.jobs, &s.notes, &s.skills} {
+		&s.security, &s.audit, &s.jobs, &s.notes, &s.skills, &s.mirror} {
 		if err := d.Decode(part.Section(), part); err != nil {
 			for _, e := range unjoin(err) {
 				warn(e)

@@ -27,6 +27,7 @@ type Meta struct {
 	Tools       []string // that the skill says it needs
 	Variables   []Variable
 	Refused     []Refused // variables that no skill may have passed
+	Credentials []string  // files below HERMES_HOME that its programs need
 	Warnings    []string
 }
 
@@ -45,6 +46,7 @@ func Parse(path, text string) (Meta, string, error) {
 	r := reader{doc: d}
 	m := Meta{Name: r.text("name"), Description: r.text("description"), Category: r.text("category"), Tools: r.words("allowed-tools")}
 	m.Variables, m.Refused, m.Warnings = r.variables()
+	m.Credentials = r.files()
 	switch {
 	case m.Name != "" && !isName(m.Name):
 		r.wrong("name", "%q is no name: letters, digits, blanks, . _ and - make one, %d at most", m.Name, longestName)

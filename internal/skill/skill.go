@@ -41,6 +41,8 @@ type Options struct {
 	UserHome string // HOME; "" = there is none
 	Config   Config
 	Getenv   func(name string) string
+	// CheckFile says why a path isn't that of a file below HERMES_HOME which can be handed to commands; fs.ErrNotExist = there is none.
+	CheckFile func(name string) error
 	// Keep stores the value of a variable that a person has typed, for this process and later ones.
 	Keep func(ctx context.Context, name, value string) error
 }
@@ -49,7 +51,12 @@ type Options struct {
 type Library struct{ o Options }
 
 // New makes a library. It reads nothing.
-func New(o Options) *Library { return &Library{o} }
+func New(o Options) *Library {
+	if o.CheckFile == nil {
+		o.CheckFile = func(string) error { return errors.New("no files are handed over here") }
+	}
+	return &Library{o}
+}
 
 // places are the user's own roots, in the order in which they count.
 func (l *Library) places() []place {
@@ -124,16 +131,25 @@ type Session struct {
 	library *Library
 	id      string
 	project func() string
+	inside  Locate
 
 	mu      sync.Mutex
 	turned  map[string]bool // projects whose skills the user doesn't want in this session
 	asked   map[string]bool // variables that the user was asked for
 	granted []string        // variables that loaded skills declare
+	files   []string        // that they ask for
 }
 
-// Session begins with nothing loaded. project gives the directory of the session's project on this machine, "" where there is none.
-func (l *Library) Session(id string, project func() string) *Session {
-	return &Session{library: l, id: id, project: project, turned: map[string]bool{}, asked: map[string]bool{}}
+// Locate gives the path by which a session's commands find a directory of this machine, "" where they don't.
+type Locate func(ctx context.Context, dir string) string
+
+// Session begins with nothing loaded. project gives the directory of the session's project on this machine, "" where there is none. nil as
+// inside = commands see this machine's files.
+func (l *Library) Session(id string, project func() string, inside Locate) *Session {
+	if inside == nil {
+		inside = func(_ context.Context, dir string) string { return dir }
+	}
+	return &Session{library: l, id: id, project: project, inside: inside, turned: map[string]bool{}, asked: map[string]bool{}}
 }
 
 // Declared are the variables that the skills loaded in this session declare.

@@ -20,8 +20,12 @@ type View struct {
 	Skill   *Skill
 	File    string // "" = the skill's own text
 	Text    string
+	Dir     string   // of the skill, as the session's commands find it; "" = they don't
 	Files   []string // of the skill, relative to its directory
 	Missing []string // variables without a value that it can't do without
+
+	MissingFiles []string  // that it asks for
+	RefusedFiles []Refused // likewise
 }
 
 // NotFound says that a name means no skill, or several.
@@ -55,13 +59,18 @@ func (s *Session) Load(ctx context.Context, name, file string, p Person) (*View,
 		return nil, e
 	}
 	k := found[0]
-	v := &View{Skill: k, File: file, Files: k.files()}
+	v := &View{Skill: k, File: file, Files: k.files(), Dir: s.inside(ctx, k.Dir)}
 	var err error
-	if v.Text, err = k.text(file); err != nil {
+	if v.Text, err = k.text(file, v.Dir); err != nil {
 		return nil, err
 	}
-	v.Text = strings.NewReplacer("${HERMES_SKILL_DIR}", k.Dir, "${HERMES_SESSION_ID}", s.id).Replace(v.Text)
+	fill := []string{"${HERMES_SESSION_ID}", s.id}
+	if v.Dir != "" {
+		fill = append(fill, "${HERMES_SKILL_DIR}", v.Dir)
+	}
+	v.Text = strings.NewReplacer(fill...).Replace(v.Text)
 	s.grant(k)
+	v.MissingFiles, v.RefusedFiles = s.credentials(k)
 	v.Missing = s.missing(ctx, k, p)
 	return v, nil
 }
@@ -75,8 +84,8 @@ func exact(found []*Skill, k *Skill) string {
 	return full(k)
 }
 
-// text is the skill's own text, or a file of it.
-func (s *Skill) text(file string) (string, error) {
+// text is the skill's own text, or a file of it. dir is where commands find the skill.
+func (s *Skill) text(file, dir string) (string, error) {
 	if file == "" {
 		_, body, err := s.load()
 		return body, err
@@ -89,7 +98,11 @@ func (s *Skill) text(file string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("file_path %q can't be read: %w; files lists what there is", file, err)
 	case strings.ContainsRune(text, 0) || !utf8.ValidString(text):
-		return "", fmt.Errorf("file_path %q is no text (%d bytes); programs find it at %s", file, len(text), filepath.Join(s.Dir, filepath.FromSlash(file)))
+		where := ""
+		if dir != "" {
+			where = "; programs find it at " + strings.TrimSuffix(filepath.ToSlash(dir), "/") + "/" + path.Clean(file)
+		}
+		return "", fmt.Errorf("file_path %q is no text (%d bytes)%s", file, len(text), where)
 	}
 	return text, nil
 }

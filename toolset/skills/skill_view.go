@@ -48,7 +48,11 @@ type loaded struct {
 	SetupNeeded bool             `json:"setup_needed"`
 	Missing     []string         `json:"missing_required_environment_variables,omitempty"`
 	Refused     []skill.Refused  `json:"refused_environment_variables,omitempty"`
-	Notes       []string         `json:"notes,omitempty"`
+
+	MissingFiles []string        `json:"missing_credential_files,omitempty"`
+	RefusedFiles []skill.Refused `json:"refused_credential_files,omitempty"`
+
+	Notes []string `json:"notes,omitempty"`
 }
 
 func view(ctx context.Context, c *tool.Call, args viewArgs) (any, error) {
@@ -69,11 +73,18 @@ func view(ctx context.Context, c *tool.Call, args viewArgs) (any, error) {
 	}
 	k := v.Skill
 	out := loaded{
-		Success: true, Name: k.Title(), Description: k.Description, Category: k.Category, File: v.File, Content: v.Text, Dir: k.Dir, Files: v.Files,
-		Tools: k.Tools, Variables: k.Variables, SetupNeeded: len(v.Missing) > 0, Missing: v.Missing, Refused: k.Refused, Notes: k.Warnings,
+		Success: true, Name: k.Title(), Description: k.Description, Category: k.Category, File: v.File, Content: v.Text, Dir: v.Dir, Files: v.Files,
+		Tools: k.Tools, Variables: k.Variables, SetupNeeded: len(v.Missing)+len(v.MissingFiles) > 0, Missing: v.Missing, Refused: k.Refused, MissingFiles: v.MissingFiles,
+		RefusedFiles: v.RefusedFiles, Notes: k.Warnings[:len(k.Warnings):len(k.Warnings)],
 	}
-	if out.SetupNeeded {
-		out.Notes = append(out.Notes[:len(out.Notes):len(out.Notes)], fmt.Sprintf("%s: no value is set. The user can add it to the .env of HERMES_HOME; go on without what needs it, or ask them to.", strings.Join(v.Missing, ", ")))
+	if len(v.Missing) > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s: no value is set. The user can add it to the .env of HERMES_HOME; go on without what needs it, or ask them to.", strings.Join(v.Missing, ", ")))
+	}
+	if len(v.MissingFiles) > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s: not in HERMES_HOME, where the user can put what is missing. Go on without what needs it, or ask them to.", strings.Join(v.MissingFiles, ", ")))
+	}
+	if v.Dir == "" {
+		out.Notes = append(out.Notes, "commands don't find the skill's files: it is linked from elsewhere, and isn't brought to where they run. The user can name its directory in skills.external_dirs.")
 	}
 	return out, nil
 }

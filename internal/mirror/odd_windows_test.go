@@ -1,0 +1,5 @@
+package mirror_test
+
+import "testing"
+
+func odd(testing.TB, string) {}
