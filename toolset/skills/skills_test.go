@@ -79,10 +79,15 @@ type answer struct {
 	Available  []string `json:"available_skills"`
 	Matches    []string
 	Content    string
+	Dir        string `json:"skill_dir"`
+	Notes      []string
 	Files      []string
 	Setup      bool                            `json:"setup_needed"`
 	Missing    []string                        `json:"missing_required_environment_variables"`
 	Refused    []struct{ Name, Reason string } `json:"refused_environment_variables"`
+
+	MissingFiles []string                        `json:"missing_credential_files"`
+	RefusedFiles []struct{ Name, Reason string } `json:"refused_credential_files"`
 }
 
 func (a *answer) names() string {
