@@ -75,6 +75,7 @@ func (h held) Scope(_ context.Context, c *tool.Call) ([]tool.Access, error) {
 // BAT-3: the file system decides which names are one file.
 func TestBatch_NamesOfOneFileConflict(t *testing.T) {
 	began := make(chan struct{}, 1) // the second call
+	var alone time.Duration         // how long the first one waits for it
 	run := func(ctx context.Context, c *tool.Call, _ struct {
 		Path string `json:"path"`
 	}) (any, error) {
@@ -85,7 +86,7 @@ func TestBatch_NamesOfOneFileConflict(t *testing.T) {
 		select {
 		case <-began:
 			return "beside another", nil
-		case <-time.After(40 * time.Millisecond): // long enough for a call that doesn't wait to begin
+		case <-time.After(alone):
 			return "alone", nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -124,6 +125,10 @@ func TestBatch_NamesOfOneFileConflict(t *testing.T) {
 		request := func(id, name, path string) tool.Request {
 			args, _ := json.Marshal(map[string]string{"path": path})
 			return tool.Request{ID: id, Name: name, Arguments: args}
+		}
+		alone = time.Minute
+		if tc.conflict {
+			alone = 40 * time.Millisecond // long enough for a call that doesn't wait to begin, mostly
 		}
 		rs := rt.CallBatch(context.Background(), []tool.Request{request("first", tc.first, tc.path), request("second", tc.second, tc.other)})
 		if len(began) > 0 {

@@ -94,7 +94,7 @@ func (h hostile) run(t *testing.T, mode string, s *providertest.Server) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("alpha\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	k, err := rt.Converse(ctx, hermes.ConversationOptions{Dir: dir, Session: hermes.SessionOptions{Disabled: h.disabled}})
 	if err != nil {

@@ -157,9 +157,7 @@ func TestChat_CtrlCEndsWhatRuns(t *testing.T) {
 			until(t, answerLimit, "it doesn't begin", func() bool { return c.ready(g) })
 			g.Type(t, "\x03")
 			g.shows("interrupted\n> ")
-			if left := carrying(t, word); len(left) > 0 {
-				t.Errorf("it says that it was interrupted, and this runs on: %q", left)
-			}
+			until(t, guardLimit, "it says that it was interrupted, and something runs on", func() bool { return len(carrying(t, word)) == 0 })
 			if name == "waiting for the model" { // whose reply is still the next one
 				g.say("/todo\r")
 				g.shows("there is no plan\n> ")
@@ -169,7 +167,7 @@ func TestChat_CtrlCEndsWhatRuns(t *testing.T) {
 			}
 			g.say("\x03")
 			g.shows("Ctrl-C again leaves")
-			g.say("\x03")
+			g.say("\x03\x03") // one is enough, unless the machine was busy for so long that it counts as the first
 			g.leaves(130)
 		})
 	}
@@ -190,9 +188,7 @@ func TestChat_ARequestToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.leaves(130)
-	if left := carrying(t, word); len(left) > 0 {
-		t.Errorf("this runs on: %q", left)
-	}
+	until(t, guardLimit, "something runs on", func() bool { return len(carrying(t, word)) == 0 })
 }
 
 // CHAT-6: a conversation that is had elsewhere is opened only after asking.

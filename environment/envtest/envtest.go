@@ -246,6 +246,14 @@ func (s *suite) gone(t *testing.T, pid string) {
 	}
 }
 
+// noSurvivor shows that nothing of a command that was ended stays: what is named as not gone yet has had its KILL, and goes.
+func (s *suite) noSurvivor(t *testing.T, res environment.Result) {
+	t.Helper()
+	for _, p := range res.Survivors {
+		s.gone(t, strconv.Itoa(p.PID))
+	}
+}
+
 // pidIn reads a file in which a script wrote a process id.
 func (s *suite) pidIn(t *testing.T, f environment.Path) string {
 	t.Helper()

@@ -102,7 +102,7 @@ func (s stage) run(ctx context.Context, text string) (string, error) {
 	if err := os.WriteFile(s.log, nil, 0o600); err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.bash, "--norc", "--noprofile", "-c", "ulimit -t 5 -f 64; eval \"$1\"", "bash", text)
 	cmd.Dir, cmd.Env = s.work, []string{"PATH=" + s.bin, "HOME=" + s.work}

@@ -125,12 +125,10 @@ func TestAnalyze_HostileShapesEnd(t *testing.T) {
 		"loops": fill("for x in a b; do "), "globs": fill("r*m"), "any program": "* " + fill("0 "), "removed": "rm -rf " + fill("$x/ "), "sets": "a=b;" + fill("if x; then a=$a;fi;"), "bombs": fill("f(){ f|f& };"),
 		"replace": "a=" + fill("a") + ";" + strings.Repeat("echo ${a/a/b};", 100), "trim": "a=" + fill("a") + ";" + strings.Repeat("echo ${a##*b};", 100),
 	} {
-		start := time.Now()
-		r := approval.Analyze(command, analysis.Input{Dir: "/data/app", Home: "/home/ann"})
-		if d := time.Since(start); d > 3*time.Second {
+		if d := took(command); d > 3*time.Second {
 			t.Errorf("%s: %v", name, d)
 		} else if testing.Verbose() {
-			t.Logf("%-14s %8v %d findings", name, d.Round(time.Microsecond), len(r.Findings))
+			t.Logf("%-14s %8v", name, d.Round(time.Microsecond))
 		}
 	}
 }

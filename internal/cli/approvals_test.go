@@ -274,14 +274,15 @@ func TestGate_AScriptsCallAsksLikeTheMainPath(t *testing.T) {
 r = terminal("rm -rf " + "build")
 print("exit", r["exit_code"], r.get("status"), "BLOCKED" in (r.get("error") or ""))
 print("after")`
-	p := &answering{choice: channel.Deny, after: 3500 * time.Millisecond} // longer than the script may take
-	s, dir := attended(t, p, "code_execution: {timeout: 3}\n")
+	p := &answering{choice: channel.Deny, after: 6500 * time.Millisecond} // longer than the script may take
+	s, dir := attended(t, p, "code_execution: {timeout: 6}\n")
 	lay(t, filepath.Join(dir, "build", "kept"), "")
 	r := call(t, s, "execute_code", map[string]any{"code": code})
 	if !strings.Contains(r.JSON, "exit -1 blocked True") || !strings.Contains(r.JSON, "after") || r.Status != tool.StatusOK || !kept(dir) {
 		t.Errorf("refused: %s %s", r.Status, r.JSON)
 	}
 	inScript := p.take()
+	p.after = 0
 	call(t, s, "terminal", map[string]any{"command": "rm -rf build"})
 	main := p.take()
 	if len(inScript) != 1 || len(main) != 1 || inScript[0].Command != main[0].Command || inScript[0].Findings[0].ID != main[0].Findings[0].ID ||

@@ -99,7 +99,7 @@ func (k *killed) kill(t *testing.T, after time.Duration) {
 	if err := c.Run(); err != nil && ctx.Err() == nil {
 		t.Fatalf("%v: %s", err, errs.String())
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for left := k.processes(); len(left) > 0; left = k.processes() {
 		if time.Now().After(deadline) {
 			t.Fatalf("processes are left: %q", left)

@@ -565,11 +565,11 @@ func TestAsync_WaitedForAndBounded(t *testing.T) {
 	spec := tool.Spec{Name: "later", Toolset: "test", Async: true}
 	wait := make(chan string, 1)
 	x := tool.Func(spec, func(context.Context, *tool.Call, struct{}) (any, error) { return waiter(wait), nil })
-	b := newBed(t, Config{AsyncIdle: 20 * time.Millisecond}, x)
 	wait <- "done"
-	if r := b.call(t, "later", `{}`); r.JSON != `{"result":"done"}` {
+	if r := newBed(t, Config{}, x).call(t, "later", `{}`); r.JSON != `{"result":"done"}` {
 		t.Errorf("got %s", r.JSON)
 	}
+	b := newBed(t, Config{AsyncIdle: 20 * time.Millisecond}, x)
 	if r := b.call(t, "later", `{}`); r.Status != tool.StatusTimeout || !strings.Contains(r.JSON, "async_idle_timeout") {
 		t.Errorf("got %s (%s)", r.JSON, r.Status)
 	}

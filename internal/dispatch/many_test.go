@@ -51,8 +51,8 @@ func TestDoor_ManyCallsLeaveNothingBehind(t *testing.T) {
 	if err := b.door.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(5 * time.Second)
-	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
+	deadline := time.Now().Add(time.Minute)
+	for (runtime.NumGoroutine() > before || descriptors(t) > open) && time.Now().Before(deadline) {
 		runtime.Gosched()
 	}
 	if g, d := runtime.NumGoroutine(), descriptors(t); g > before || d > open {

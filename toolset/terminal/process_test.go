@@ -291,7 +291,7 @@ func TestProcess_Terminal(t *testing.T) {
 	id := begin(t, h, map[string]any{"command": "stty size; read x; stty size; echo got $x; sleep 60", "pty": true})
 	screen := func(want string) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			m := manage(t, h, map[string]any{"action": "poll", "session_id": id})
 			if s, _ := m["screen"].(string); strings.Contains(s, want) {
 				return

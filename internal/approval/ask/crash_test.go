@@ -43,7 +43,7 @@ func TestQueue_AKilledProcessLeavesNothingOpen(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	overdue := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
+	overdue := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() })
 	defer overdue.Stop()
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "open orphan\n" {
 		t.Fatalf("%q, %v", line, err)

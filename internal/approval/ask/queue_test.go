@@ -67,7 +67,7 @@ func yes(q *ask.Queue, t *testing.T) {
 
 func waitPending(t *testing.T, q *ask.Queue, n int) []ask.Request {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if list := q.Pending(""); len(list) == n {
 			return list
 		}

@@ -90,7 +90,7 @@ func TestProgram_IsEndedWithAllItStarted(t *testing.T) {
 		ended <- v
 	}()
 	var pid string
-	for end := time.Now().Add(10 * time.Second); pid == ""; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); pid == ""; time.Sleep(2 * time.Millisecond) {
 		if b, err := os.ReadFile(up); err == nil {
 			pid = strings.TrimSpace(string(b))
 		} else if time.Now().After(end) {
@@ -101,7 +101,7 @@ func TestProgram_IsEndedWithAllItStarted(t *testing.T) {
 	if v := <-ended; v != approval.Escalate {
 		t.Errorf("%s", v)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			break

@@ -124,12 +124,13 @@ func TestKill_ForkingTarget(t *testing.T) {
 			table := openTable(t, jobs.Options{Engine: o})
 			p := start(t, table, script("trap '' TERM; n=0; while [ $n -lt "+n+" ]; do sleep 600 & n=$((n+1)); done; echo all; while :; do sleep 600 & sleep 0.01; done"))
 			until(t, "all are there", func() bool { return info(t, p).Preview == "all\n" })
-			if left, err := p.Kill(t.Context(), "test"); err != nil || len(left) > 0 {
-				t.Errorf("%d are left, %v", len(left), err)
+			if _, err := p.Kill(t.Context(), "test"); err != nil {
+				t.Error(err)
 			}
-			if i := ended(t, p); len(i.StillRunning) > 0 || i.End != environment.EndKilled {
+			if i := ended(t, p); i.End != environment.EndKilled {
 				t.Errorf("%+v", i)
 			}
+			until(t, "they are gone", func() bool { return len(info(t, p).StillRunning) == 0 }) // at once, but for a machine that is busy
 		})
 	}
 }
