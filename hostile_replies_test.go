@@ -107,12 +107,18 @@ func hostileSyntax() (out []hostile) {
 	} {
 		out = append(out, alone("arguments: "+c.name, asks("c1", "write_file", c.args), c.says))
 	}
-	for name, args := range map[string]string{
-		"a trailing comma": `{"path":"made.txt","content":"x",}`, "a fence": "```json\n" + writeMade + "\n```", "the same object twice": writeMade + "\n" + writeMade,
-		"an object in a string": fmt.Sprintf("%q", writeMade), "a raw line break": "{\"path\":\"made.txt\",\"content\":\"x\n\"}", "a closer too many": writeMade + "}",
-		"a byte order mark": "\ufeff" + writeMade, "escapes of the terminal": "{\"path\":\"made.txt\",\"content\":\"\x1b[2J\"}", "half a character": `{"path":"made.txt","content":"\ud800"}`,
+	for _, c := range []struct{ name, args string }{
+		{"a trailing comma", `{"path":"made.txt","content":"x",}`},
+		{"a fence", "```json\n" + writeMade + "\n```"},
+		{"the same object twice", writeMade + "\n" + writeMade},
+		{"an object in a string", fmt.Sprintf("%q", writeMade)},
+		{"a raw line break", "{\"path\":\"made.txt\",\"content\":\"x\n\"}"},
+		{"a closer too many", writeMade + "}"},
+		{"a byte order mark", "\ufeff" + writeMade},
+		{"escapes of the terminal", "{\"path\":\"made.txt\",\"content\":\"\x1b[2J\"}"},
+		{"half a character", `{"path":"made.txt","content":"\ud800"}`},
 	} {
-		h := alone("arguments: "+name, asks("c1", "write_file", args), `"bytes_written":`)
+		h := alone("arguments: "+c.name, asks("c1", "write_file", c.args), `"bytes_written":`)
 		h.made = true
 		out = append(out, h)
 	}

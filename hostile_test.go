@@ -69,19 +69,32 @@ func (h hostile) answer() providertest.Answer {
 // LOOP-2, LOOP-5, LOOP-6, LOOP-10, BAT-5, BAT-6: whatever a model answers through either API, the turn ends as it should, each call is
 // answered once and in its place, in memory and in the store, and the API takes the history for another turn.
 func TestConversation_HostileReplies(t *testing.T) {
-	for mode, server := range map[string]func(testing.TB, providertest.Answer) *providertest.Server{
-		"chat_completions": providertest.OpenAI, "anthropic_messages": providertest.Anthropic,
-	} {
+	rows := hostileReplies()
+	for k, mode := range apis {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			for _, h := range hostileReplies() {
-				t.Run(h.name, func(t *testing.T) {
+			for n := 0; n < len(rows); n += everyRow {
+				if everyRow > 1 && n/everyRow%len(apis) != k {
+					continue // the other API has it
+				}
+				t.Run(rows[n].name, func(t *testing.T) {
 					t.Parallel()
-					h.run(t, mode, server(t, h.answer()))
+					rows[n].run(t, mode, serve(t, mode, rows[n].answer()))
 				})
 			}
 		})
 	}
+}
+
+// apis are what models are spoken to through, by their names in the configuration.
+var apis = []string{"chat_completions", "anthropic_messages"}
+
+// serve is a server of an API.
+func serve(t testing.TB, api string, a providertest.Answer) *providertest.Server {
+	if api == "anthropic_messages" {
+		return providertest.Anthropic(t, a)
+	}
+	return providertest.OpenAI(t, a)
 }
 
 func (h hostile) run(t *testing.T, mode string, s *providertest.Server) {
@@ -146,7 +159,25 @@ func (h hostile) ended(t *testing.T, out hermes.Outcome, asked int) {
 // answered looks for the result of each call, once and in its place, and at what it says.
 func (h hostile) answered(t *testing.T, history []provider.Message) {
 	t.Helper()
-	var open, said []string
+	said := answers(t, history)
+	want := h.results
+	if h.count > 0 {
+		want = slices.Repeat(h.results, h.count)
+	}
+	if len(said) != len(want) {
+		t.Fatalf("%d results, want %d", len(said), len(want))
+	}
+	for i, w := range want {
+		if !strings.Contains(said[i], w) {
+			t.Errorf("result %d says %.400q, want %q", i, said[i], w)
+		}
+	}
+}
+
+// answers are the results in a history. Each call has one, in its place, and it is the call's own.
+func answers(t *testing.T, history []provider.Message) (said []string) {
+	t.Helper()
+	var open []string
 	for i, m := range history {
 		if m.Role != provider.Tool && len(open) > 0 {
 			t.Errorf("message %d: calls before it have no result: %q", i, open)
@@ -169,18 +200,10 @@ func (h hostile) answered(t *testing.T, history []provider.Message) {
 			}
 		}
 	}
-	want := h.results
-	if h.count > 0 {
-		want = slices.Repeat(h.results, h.count)
+	if len(open) > 0 {
+		t.Errorf("calls have no result: %q", open)
 	}
-	if len(open) > 0 || len(said) != len(want) {
-		t.Fatalf("%d results, want %d; without one: %q", len(said), len(want), open)
-	}
-	for i, w := range want {
-		if !strings.Contains(said[i], w) {
-			t.Errorf("result %d says %.400q, want %q", i, said[i], w)
-		}
-	}
+	return said
 }
 
 // asStored is a history as the store keeps it, which writes NUL otherwise.

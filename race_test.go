@@ -6,4 +6,6 @@ package hermes_test
 const (
 	conversationsAtOnce = 24
 	largeArguments      = 500_000
+	everyRow            = 3
+	everyHalt           = false
 )

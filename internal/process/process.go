@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 )
@@ -73,7 +74,8 @@ func (t *Table) homesFor(ctx context.Context, by Caller) ([]Home, error) {
 	return append(homes, more...), errors.Join(failed, err)
 }
 
-// Start starts a job in a place. The error matches environment.ErrUnsupported where the place can't have jobs.
+// Start starts a job in a place. The error matches environment.ErrUnsupported where the place can't have jobs. A start isn't broken off
+// halfway, where nobody would know what has begun: if ctx ends meanwhile the job is given all the same, and is its starter's to end.
 func (t *Table) Start(ctx context.Context, place environment.Place, s Start) (Job, error) {
 	starter, ok := place.Environment.(environment.Starter)
 	if !ok {
@@ -86,11 +88,29 @@ func (t *Table) Start(ctx context.Context, place environment.Place, s Start) (Jo
 	}
 	s.Job.Labels, s.Job.Bounds = s.labels(), t.o.Bounds
 	s.Job.Shown = t.o.Redact(cmp.Or(s.Job.Shown, s.Job.Command.Script))
+	if err := ctx.Err(); err != nil {
+		return Job{}, &environment.Error{Kind: environment.ErrNotStarted, Op: "start a background job", Err: context.Cause(ctx)}
+	}
+	ctx, cancel := outlast(ctx, startTime)
+	defer cancel()
 	p, err := starter.Start(ctx, s.Job)
 	if err != nil {
 		return Job{}, err
 	}
 	return t.job(ctx, p)
+}
+
+// startTime is how much longer than its context a start may take.
+const startTime = 10 * time.Second
+
+// outlast is a context that ends some time after another.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
+		context.AfterFunc(longer, func() { late.Stop() })
+	})
+	return longer, func() { stop(); cancel(nil) }
 }
 
 // Adopt gives what a command of the session left running an entry that belongs to the session.

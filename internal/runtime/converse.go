@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/internal/agent"
@@ -46,6 +47,7 @@ type Conversation struct {
 	release  func()
 	model    provider.Model
 	rt       *Runtime
+	over     sync.Once
 }
 
 // The sources of sessions that nobody talks in.
@@ -83,7 +85,20 @@ func (r *Runtime) Converse(ctx context.Context, o ConversationOptions) (*Convers
 			return nil, errors.Join(err, c.Close(ctx))
 		}
 	}
+	if o.parent == nil && !r.admit(c) {
+		return nil, errors.Join(errors.New("open a conversation: the runtime is closed"), c.Close(ctx))
+	}
 	return c, nil
+}
+
+// admit has the end of the runtime end the conversation. False: the runtime has ended. Children are ended by their parents.
+func (r *Runtime) admit(c *Conversation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.conversations[c] = true
+	}
+	return !r.closed
 }
 
 // claim says that a session is in use here.
@@ -212,9 +227,16 @@ func (c *Conversation) Turn(ctx context.Context, text string) agent.Outcome {
 func (c *Conversation) Override(o map[string]string) error { return c.session.Override(o) }
 
 // Close ends the conversation: its turn, its children, its session. What is stored stays, and nothing is stored any more.
-func (c *Conversation) Close(ctx context.Context) error {
-	c.Interrupt(tool.SessionEnd)
-	err := errors.Join(c.children.Close(ctx), c.session.Close(ctx), c.Conversation.Close(ctx))
-	c.release()
+func (c *Conversation) Close(ctx context.Context) error { return c.end(ctx, tool.SessionEnd) }
+
+func (c *Conversation) end(ctx context.Context, cause tool.Interruption) (err error) {
+	c.over.Do(func() {
+		c.Interrupt(cause)
+		err = errors.Join(c.children.Close(ctx), c.session.end(ctx, cause), c.Conversation.Close(ctx))
+		c.rt.mu.Lock()
+		delete(c.rt.conversations, c)
+		c.rt.mu.Unlock()
+		c.release()
+	})
 	return err
 }

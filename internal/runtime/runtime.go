@@ -94,16 +94,17 @@ type Runtime struct {
 	sweep    func(string)
 	paused   atomic.Bool // no children are begun
 
-	mu       sync.Mutex
-	problems []error
-	closed   bool
-	sessions map[*Session]bool
+	mu            sync.Mutex
+	problems      []error
+	closed        bool
+	sessions      map[*Session]bool
+	conversations map[*Conversation]bool // those that are no children
 }
 
 // Open reads the configuration and builds a runtime. A file that can't be read as YAML is an error; a single bad value is a
 // Problem, and its default holds.
 func Open(_ context.Context, o Options) (*Runtime, error) {
-	r := &Runtime{options: o, environ: variables(o.Environ), sessions: map[*Session]bool{}, distant: newDistant()}
+	r := &Runtime{options: o, environ: variables(o.Environ), sessions: map[*Session]bool{}, conversations: map[*Conversation]bool{}, distant: newDistant()}
 	var err error
 	if r.home, err = homeDir(o.Home, r.environ); err != nil {
 		return nil, err
@@ -306,11 +307,20 @@ func (r *Runtime) Close(ctx context.Context) error {
 		return nil
 	}
 	r.closed = true
-	open := maps.Clone(r.sessions)
+	talks := maps.Clone(r.conversations)
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	var errs []error
+	for c := range talks { // all at once, so that they end side by side
+		c.Interrupt(tool.Shutdown)
+	}
+	for c := range talks {
+		errs = append(errs, c.end(ctx, tool.Shutdown))
+	}
+	r.mu.Lock()
+	open := maps.Clone(r.sessions)
+	r.mu.Unlock()
 	for s := range open {
 		errs = append(errs, s.end(ctx, tool.Shutdown))
 	}

@@ -240,6 +240,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, fra
 	switch reply.Fault {
 	case Mute:
 		half = 0
+		_ = http.NewResponseController(w).Flush() // the headers; nothing is left to say where it fails
 	case Unmarked:
 		frames = frames[:len(frames)-1]
 	}

@@ -211,15 +211,19 @@ func failed(ctx context.Context, c *tool.Call, a session.Answer, err error) any 
 		}
 	}
 	if ctx.Err() != nil {
-		res.Status, res.Error.text = statusError, "the command was not started: the call ended first"
-		reason := environment.Interrupted
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			reason = environment.TimedOut
-		}
-		return outcome(reason, res)
+		return cutShort(ctx, res, "the command was not started: the call ended first")
 	}
 	res.Error.text = fmt.Sprintf(failedOtherwise, cause(err))
 	return res
+}
+
+// cutShort is the answer to a call that ended before its command was under way.
+func cutShort(ctx context.Context, res answer, why string) any {
+	res.Status, res.Error.text = statusError, why
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return outcome(environment.TimedOut, res)
+	}
+	return outcome(environment.Interrupted, res)
 }
 
 // hostPath matches an absolute path of two names or more; the last is kept.

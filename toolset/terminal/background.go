@@ -143,6 +143,9 @@ func launch(ctx context.Context, c *tool.Call, r request, place environment.Plac
 	if err != nil {
 		return notStarted(ctx, c, err)
 	}
+	if ctx.Err() != nil { // nobody will hear of it
+		return undone(ctx, c, j)
+	}
 	i := j.Info()
 	say.SessionID, say.PID = i.ID, i.PID
 	res := answer{Output: "Started in the background as " + i.ID + "; process takes this session_id.", started: say}
@@ -151,6 +154,16 @@ func launch(ctx context.Context, c *tool.Call, r request, place environment.Plac
 		res.Approval = c.Approval
 	}
 	return res
+}
+
+// undone ends a job that had begun when its call ended.
+func undone(ctx context.Context, c *tool.Call, j process.Job) any {
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	if _, err := j.Kill(ending); err != nil {
+		return failed(ending, c, session.Answer{}, &environment.Error{Kind: environment.ErrLost, Op: "end a job whose call has ended", Err: err})
+	}
+	return cutShort(ctx, answer{ExitCode: nothingRan}, "the call ended while the command was being started, so it was ended too")
 }
 
 // notStarted tells a command that could not start, which says why, from a place that failed.
