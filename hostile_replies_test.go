@@ -303,6 +303,18 @@ func hostileRepetitions() []hostile {
 			results: []string{"alpha", "unchanged", "3 times", "4 times", "5 times", "6 times", "7 times"},
 		},
 		{
+			name: "one read for ever that is stopped", replies: one(calling(reading("c1")...)), endless: true, config: "agent:\n  max_turns: 9\n" + stop, asked: 10, status: hermes.Partial, exit: most, fault: "9 requests", text: "summary",
+			results: []string{"alpha", "unchanged", "3 times", "exact_failure_warning", "exact_failure_warning", "exact_failure_warning", "exact_failure_warning", "exact_failure_block", "exact_failure_block"},
+		},
+		{
+			name: "an invalid call for ever beside a read", replies: one(calling(asks("c1", "frobnicate", `{}`), asks("c2", "read_file", readAlpha))), endless: true, asked: 3, status: hermes.Partial, exit: circling, fault: "the same invalid call",
+			results: []string{"frobnicate", "alpha", "frobnicate", "unchanged", "frobnicate", "3 times"},
+		},
+		{
+			name: "one read for ever beside another call", replies: one(calling(append(reading("c1"), asks("c2", "skills_list", `{}`))...)), endless: true, config: "agent:\n  max_turns: 3\n", asked: 4, status: hermes.Partial, exit: most, fault: "3 requests", text: "summary",
+			results: []string{"alpha", "skills", "alpha", "skills", "alpha", "skills"},
+		},
+		{
 			name: "one call for ever", replies: one(list), endless: true, config: few, asked: 8, status: hermes.Partial, exit: most, fault: "7 requests", text: "summary",
 			results: []string{"skills", warned, warned, warned, warned, warned, warned},
 		},

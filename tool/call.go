@@ -30,6 +30,7 @@ type Call struct {
 	Session  string // one conversation
 	Task     string // the work of one agent in it
 	Turn     string
+	Number   uint64 // among the task's calls, from 1, in the order in which they were made; 0 = nobody counts
 	UserTask string // the user's present request, "" where there is none
 	Caller   Caller
 	Name     string          // the tool, as registered

@@ -60,18 +60,13 @@ func (m *Memory) End(task string) {
 	delete(m.tasks, task)
 }
 
-// Called counts a call of the task, whatever its tool.
-func (m *Memory) Called(task string) {
+// Called counts a call of the task, whatever its tool, and gives its number, from 1 on.
+func (m *Memory) Called(task string) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.task(task).calls++
-}
-
-// Calls is how many calls were counted: a tool that sees it grow by more than its own call knows that another came in between.
-func (m *Memory) Calls(task string) uint64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.task(task).calls
+	r := m.task(task)
+	r.calls++
+	return r.calls
 }
 
 // task finds or makes a record. mu is held.

@@ -26,6 +26,11 @@ func (d *Door) CallBatch(ctx context.Context, s *Session, t tool.Batch) []tool.R
 		b.jobs[i].flight.follow(i, t)
 	}
 	b.plan(ctx)
+	for _, j := range b.jobs {
+		if j.same == nil {
+			j.flight.count()
+		}
+	}
 	stop := context.AfterFunc(ctx, func() { b.mu.Lock(); b.changed.Broadcast(); b.mu.Unlock() })
 	defer stop()
 	var wg sync.WaitGroup

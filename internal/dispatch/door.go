@@ -160,6 +160,7 @@ type flight struct {
 	record  Record
 	done    bool // result holds the answer
 	hooked  bool // hooks were asked: they are told of the end
+	circled bool // the batch's guard has refused it
 	begun   time.Time
 	clock   *clock
 	host    host
@@ -200,7 +201,9 @@ func (d *Door) Call(ctx context.Context, s *Session, r tool.Request) tool.Result
 	if r.ID == "" {
 		r.ID = d.newID()
 	}
-	return d.finish(ctx, d.prepare(ctx, s, r))
+	f := d.prepare(ctx, s, r)
+	f.count()
+	return d.finish(ctx, f)
 }
 
 // prepare takes a call up to the point where it could start. Nothing with an effect happens.
@@ -220,6 +223,13 @@ func (d *Door) prepare(ctx context.Context, s *Session, r tool.Request) *flight 
 	return f
 }
 
+// count gives a call that is to run its number. Calls of a batch, which run in no order, are counted in theirs.
+func (f *flight) count() {
+	if m := f.door.memory; m != nil && !f.done {
+		f.call.Number = m.Called(f.call.Task)
+	}
+}
+
 // finish runs a prepared call to its end and sees its answer through every step behind the handler.
 func (d *Door) finish(ctx context.Context, f *flight) tool.Result {
 	ctx, f.ticket.cancel = context.WithCancelCause(ctx)
@@ -228,9 +238,6 @@ func (d *Door) finish(ctx context.Context, f *flight) tool.Result {
 	defer f.session.Calls.leave(&f.ticket)
 	span := f.trace(&ctx)
 	f.record.Queued = time.Since(f.begun)
-	if d.memory != nil {
-		d.memory.Called(f.call.Task)
-	}
 	if !f.done {
 		f = f.perform(ctx)
 	}

@@ -52,12 +52,13 @@ func guard(_ context.Context, f *flight) {
 	}
 	says, _ := saysError(text)
 	f.result.Err = errors.New(says)
+	f.circled = true
 	f.answer(text, tool.StatusBlocked, tool.ErrTypeGuardrailBlock)
 }
 
 // remark adds what the guard says of a call that has run. The result stays one JSON object.
 func (f *flight) remark() {
-	if f.follows.guard == nil || f.entry == nil || f.result.Type == tool.ErrTypeGuardrailBlock {
+	if f.follows.guard == nil || f.entry == nil || f.circled {
 		return
 	}
 	says := f.follows.guard.After(tool.Guarded{Call: &f.call, ReadOnly: f.entry.Spec.Effects == tool.ReadOnly, Result: f.result})

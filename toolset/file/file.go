@@ -50,7 +50,7 @@ func begin(ctx context.Context, c *tool.Call, crossProfile bool) (*work, error) 
 		w.fs = g.Guarded(w.guard.Judge)
 	}
 	m, _ := tool.Service[*tool.Memory](c)
-	w.book = memory.Open(m, c.Task, place.Info())
+	w.book = memory.Open(m, c, place.Info())
 	return w, nil
 }
 

@@ -124,6 +124,15 @@ func (h *host) as(task string, caller tool.Caller) *host {
 	return &host{t: h.t, dir: h.dir, manager: h.manager, task: task, env: h.env, caller: caller, services: h.services}
 }
 
+// number is that of the next call, as the runtime counts.
+func (h *host) number() uint64 {
+	m, ok := tool.Service[*tool.Memory](&tool.Call{Host: h})
+	if !ok {
+		return 0
+	}
+	return m.Called(h.task)
+}
+
 func (h *host) path(name string) string { return filepath.Join(h.dir, name) }
 
 func (h *host) put(name, content string) string {
@@ -209,7 +218,7 @@ func (h *host) do(name string, args m) res {
 
 func (h *host) raw(name string, args json.RawMessage) res {
 	h.t.Helper()
-	c := &tool.Call{ID: "c", Session: "s", Task: h.task, Caller: h.caller, Name: name, Raw: args, Args: args, Host: h}
+	c := &tool.Call{ID: "c", Session: "s", Task: h.task, Number: h.number(), Caller: h.caller, Name: name, Raw: args, Args: args, Host: h}
 	x := registered(h.t, name)
 	if risky, ok := tool.As[tool.Risky](x); ok {
 		var refusal *tool.Refusal

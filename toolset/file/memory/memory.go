@@ -53,8 +53,8 @@ func (s Stamp) Same(o Stamp) bool {
 
 // Book is the memory of one task in one place. A nil Book remembers nothing.
 type Book struct {
-	memory *tool.Memory
 	name   string // of the task
+	number uint64 // of the call among the task's; 0 = they aren't counted
 	place  string
 	task   *task
 	shared *shared
@@ -68,14 +68,14 @@ type (
 // placeEnd stands between the place and the path in the key of a file.
 const placeEnd = "\x00"
 
-// Open finds the memory of a task. m nil gives a nil Book.
-func Open(m *tool.Memory, name string, info environment.Info) *Book {
+// Open finds the memory of the task that a call belongs to. m nil gives a nil Book.
+func Open(m *tool.Memory, c *tool.Call, info environment.Info) *Book {
 	if m == nil {
 		return nil
 	}
 	return &Book{
-		memory: m, name: name, place: info.Backend + "\x00" + info.ID + placeEnd,
-		task:   m.Of(name, taskKey{}, func() any { return newTask() }).(*task),
+		name: c.Task, number: c.Number, place: info.Backend + "\x00" + info.ID + placeEnd,
+		task:   m.Of(c.Task, taskKey{}, func() any { return newTask() }).(*task),
 		shared: m.Of("", sharedKey{}, func() any { return newShared() }).(*shared),
 	}
 }

@@ -7,7 +7,7 @@ type streak struct {
 	count  int    // how often it was asked in a row
 	same   int    // how often it had this answer in a row
 	shown  int    // how often the answer was new
-	calls  uint64 // of the task, when it was asked last
+	number uint64 // of the call that asked last
 }
 
 // Repeat is what is known of a request that a task makes.
@@ -23,12 +23,14 @@ func (b *Book) Ask(key string, answer uint64) Repeat {
 	if b == nil {
 		return Repeat{Asked: 1, Same: 1, Shown: 1}
 	}
-	calls := b.memory.Calls(b.name)
 	t := b.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := &t.last
-	if l.count == 0 || l.key != key || calls > l.calls+1 {
+	if b.number < l.number { // one that was made after it has been answered first
+		return Repeat{Asked: 1, Same: 1, Shown: 1}
+	}
+	if l.count == 0 || l.key != key || b.number > l.number+1 {
 		*l = streak{key: key}
 	}
 	if l.count > 0 && l.answer != answer {
@@ -39,7 +41,7 @@ func (b *Book) Ask(key string, answer uint64) Repeat {
 	if l.same == 1 {
 		l.shown++
 	}
-	l.answer, l.calls = answer, calls
+	l.answer, l.number = answer, b.number
 	return Repeat{Asked: l.count, Same: l.same, Shown: l.shown}
 }
 
@@ -48,10 +50,9 @@ func (b *Book) Peek(key string) int {
 	if b == nil {
 		return 1
 	}
-	calls := b.memory.Calls(b.name)
 	b.task.mu.Lock()
 	defer b.task.mu.Unlock()
-	if l := &b.task.last; l.key == key && calls <= l.calls+1 {
+	if l := &b.task.last; l.key == key && b.number <= l.number+1 {
 		return l.count + 1
 	}
 	return 1
@@ -64,5 +65,7 @@ func (b *Book) Other() {
 	}
 	b.task.mu.Lock()
 	defer b.task.mu.Unlock()
-	b.task.last = streak{}
+	if b.number >= b.task.last.number {
+		b.task.last = streak{number: b.number}
+	}
 }

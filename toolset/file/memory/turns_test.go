@@ -12,7 +12,7 @@ import (
 
 func TestTake_OneEditOfAPathAtATime(t *testing.T) { // WRI-5
 	m := &tool.Memory{}
-	one, other := memory.Open(m, "one", environment.Info{ID: "x"}), memory.Open(m, "other", environment.Info{ID: "x"})
+	one, other := memory.Open(m, &tool.Call{Task: "one"}, environment.Info{ID: "x"}), memory.Open(m, &tool.Call{Task: "other"}, environment.Info{ID: "x"})
 	ctx := context.Background()
 	held, err := one.Take(ctx, "/b", "/a", "/b")
 	if err != nil {
