@@ -204,15 +204,20 @@ func (l *Ledger) drop(ctx context.Context, of Record) error {
 // Leave ends the use. Where it was the last one, end ends the place: it stops one that is kept, deletes another, and has no error for one
 // that is gone already. A place that can't be ended stays recorded, for the next sweep.
 func (u *Use) Leave(ctx context.Context, end func(context.Context, Record) error) error {
-	defer u.release()
-	alone := func() {}
 	if u.r.Kept { // others have names of their own, so that nobody joins them
-		var err error
-		if alone, err = u.l.Alone(ctx, u.r.Name); err != nil {
+		alone, err := u.l.Alone(ctx, u.r.Name)
+		if err != nil {
+			u.release()
 			return err
 		}
+		defer alone()
 	}
-	defer alone()
+	return u.LeaveAlone(ctx, end)
+}
+
+// LeaveAlone is Leave for a caller who holds what Alone gives.
+func (u *Use) LeaveAlone(ctx context.Context, end func(context.Context, Record) error) error {
+	defer u.release()
 	last := true
 	err := u.l.set(ctx, u.r, func(r *Record) {
 		others := u.l.living(slices.DeleteFunc(r.Uses, func(id string) bool { return id == u.id }))

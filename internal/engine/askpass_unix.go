@@ -11,10 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
-	"sync"
 )
 
 // askpass answers sudo's questions for a password during one call. In a private directory lie a program, which sudo runs, and a
@@ -60,7 +61,10 @@ func newAskpass(dirs []string, secret func(context.Context) (string, error)) (_ 
 		}
 	}()
 	a := &askpass{dir: dir, program: filepath.Join(dir, "askpass"), secret: secret, done: make(chan struct{})}
-	if err := os.WriteFile(a.program, []byte(askpassProgram), 0o700); err != nil {
+	syscall.ForkLock.RLock() // a child that is forked meanwhile would have it open for writing too, and sudo couldn't run it
+	err = os.WriteFile(a.program, []byte(askpassProgram), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		return nil, err
 	}
 	if err := unix.Mkfifo(filepath.Join(dir, "ask"), 0o600); err != nil {

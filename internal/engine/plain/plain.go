@@ -22,7 +22,8 @@ import (
 
 // Exec runs a script with sh there, from its start to the end of its outputs, which children of it may hold open. What is in the
 // script may be seen there by others. When ctx ends it hangs up, and returns without waiting for the script. It returns an error only
-// if the script could not be started, which the error matches environment.ErrNotStarted for where it is known, or if contact was lost.
+// if the script could not be started, which the error matches environment.ErrNotStarted for where it is known, or if contact was lost. An
+// error that matches environment.ErrLost says that the script may have run although nothing of it was heard.
 type Exec func(ctx context.Context, script string, stdin io.Reader, stdout, stderr io.Writer) (exit int, err error)
 
 // Options says what is known of the place. The zero value works.

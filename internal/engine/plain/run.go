@@ -144,6 +144,8 @@ func (r *call) run(ctx context.Context) (environment.Result, error) {
 	r.over()
 	status, record, ended := r.ctl.end()
 	switch {
+	case errors.Is(r.err, environment.ErrLost) && !ended: // its first word may be lost with the rest
+		return res, r.err
 	case !r.ctl.hasBegun(): // whoever ends without its first word hasn't come to the script
 		return res, &environment.Error{Kind: environment.ErrNotStarted, Op: "run a command there", Err: r.ctl.unbegun(r.exit, r.err)}
 	case r.err != nil && !ended:
