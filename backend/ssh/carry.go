@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/pkg/sftp"
+
+	"github.com/hermes-runtime/hermes/internal/engine/brought"
 )
 
 // Exit codes of the lines below, beside those that a shell gives itself.
@@ -71,12 +73,12 @@ func (l cellar) at(script string) string {
 }
 
 // carry brings the binary into a cellar: under another name first, in place only when its content is right.
-func (c *connection) carry(ctx context.Context, p program, number int) error {
+func (c *connection) carry(ctx context.Context, p brought.Program, number int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, carryTime, fmt.Errorf("the hermes binary was not there within %v", carryTime))
 	defer cancel()
 	var r [6]byte
 	_, _ = rand.Read(r[:])
-	l := cellar{c, number, p.hash, ".resident-" + p.hash + "." + hex.EncodeToString(r[:])}
+	l := cellar{c, number, p.Hash, ".resident-" + p.Hash + "." + hex.EncodeToString(r[:])}
 	dir, _, err := c.do(ctx, forShell(`umask 077; u=$(id -u); d=`+cellars[number]+`; mkdir -p "$d" && test -O "$d" && test ! -h "$d" && chmod 700 "$d" && cd "$d" && pwd -P`), nil)
 	dir = strings.TrimSuffix(dir, "\n")
 	if i := strings.LastIndexByte(dir, '\n'); i >= 0 { // after what start-up files print
@@ -93,7 +95,7 @@ func (c *connection) carry(ctx context.Context, p program, number int) error {
 }
 
 // upload writes the file, verifies it and gives it its name; what nobody used for 30 days is removed.
-func (l cellar) upload(ctx context.Context, p program, dir string) error {
+func (l cellar) upload(ctx context.Context, p brought.Program, dir string) error {
 	err := l.sftp(ctx, p, path.Join(dir, l.temp))
 	if err == nil {
 		err = l.verify(ctx)
@@ -101,7 +103,7 @@ func (l cellar) upload(ctx context.Context, p program, dir string) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	f, oerr := os.Open(p.path)
+	f, oerr := os.Open(p.Path)
 	if oerr != nil {
 		return oerr
 	}
@@ -113,14 +115,14 @@ func (l cellar) upload(ctx context.Context, p program, dir string) error {
 }
 
 // sftp writes the file by SFTP.
-func (l cellar) sftp(ctx context.Context, p program, to string) error {
+func (l cellar) sftp(ctx context.Context, p brought.Program, to string) error {
 	return l.c.within(ctx, func() error {
 		s, err := sftp.NewClient(l.c.Client, sftp.UseConcurrentWrites(true))
 		if err != nil {
 			return fmt.Errorf("start SFTP: %w", err)
 		}
 		defer s.Close()
-		from, err := os.Open(p.path)
+		from, err := os.Open(p.Path)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type place struct {
 	config *Config
 	o      environment.OpenOptions
 	log    *slog.Logger
-	finder finder
+	finder brought.Finder
 	dialer dialer
 	base   environment.Info
 
@@ -51,7 +51,7 @@ func (p *place) reach(ctx context.Context, d contact.Dialing) (contact.Link, boo
 	if p.machine != nil {
 		want = *p.machine
 	}
-	search := p.finder.begin(want)
+	search := search(p.finder, want)
 	conn, err := p.dialer.dial(ctx)
 	if err != nil {
 		return nil, false, &environment.Error{Kind: environment.ErrUnavailable, Op: "reach " + p.config.Host, Err: err}
@@ -114,14 +114,13 @@ func (p *place) start(ctx context.Context, conn *connection, search *found) (*re
 }
 
 // other gives the binary for the host, now that it has said what it is.
-func (p *place) other(f *failedGreeting, prog program) (program, error) {
-	system, processor, ok := strings.Cut(f.lastLine(), " ")
-	m := brought.Machine{OS: systems[system], Arch: processors[processor]}
-	if !ok || m.OS == "" || m.Arch == "" {
+func (p *place) other(f *failedGreeting, prog brought.Program) (brought.Program, error) {
+	m, ok := brought.Told(f.lastLine())
+	if !ok {
 		return prog, fmt.Errorf("the host doesn't say what machine it is, but %q", f.lastLine())
 	}
 	p.machine = &m
-	return p.finder.find(m)
+	return p.finder.Program(m)
 }
 
 // failedGreeting is an engine that doesn't answer.
@@ -149,10 +148,10 @@ func (f *failedGreeting) lastLine() string {
 }
 
 // greet starts the binary, if it is there, and greets the engine in it.
-func (p *place) greet(ctx context.Context, conn *connection, prog program) (*resident.Place, *failedGreeting) {
+func (p *place) greet(ctx context.Context, conn *connection, prog brought.Program) (*resident.Place, *failedGreeting) {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetTime, fmt.Errorf("hermes on the host did not answer within %v", greetTime))
 	defer cancel()
-	s, err := conn.start(ctx, launch(prog.hash, p.from))
+	s, err := conn.start(ctx, launch(prog.Hash, p.from))
 	if err != nil {
 		return nil, &failedGreeting{code: -1, err: err}
 	}

@@ -59,7 +59,7 @@ func visit(c *Config, o environment.OpenOptions) *place {
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	x := expander{settings: &settings{}, getenv: o.Variable}
 	return &place{
-		config: c, o: o, log: log, finder: finder{brought.Finder{Mode: c.Resident, Path: x.file(c.ResidentPath), Self: o.GuardArgv}},
+		config: c, o: o, log: log, finder: brought.Finder{Mode: c.Resident, Path: x.file(c.ResidentPath), Self: o.GuardArgv},
 		dialer: dialer{source: c.source(o.Variable), want: c.wanted(), key: c.Key, ask: o.AskSecret, log: log},
 		base:   environment.Info{Backend: name, ID: c.Host, Namespace: environment.NamespaceOwn, Traits: traits},
 	}
@@ -93,11 +93,11 @@ func probe(ctx context.Context, o environment.OpenOptions) []string {
 	t := conn.last
 	lines := []string{fmt.Sprintf("%s@%s port %d answers (%s), the host is known", t.user, t.host, t.port, conn.ServerVersion())}
 	lines = append(lines, kept(ctx, conn)...)
-	prog, err := p.finder.find(brought.Here())
+	prog, err := p.finder.Program(brought.Here())
 	if err != nil {
 		return append(lines, plain.Note(err.Error()))
 	}
-	switch _, code, err := conn.do(ctx, forShell("h="+prog.hash+`; test -x "$HOME/.cache/hermes/resident-$h" || exit 90`), nil); {
+	switch _, code, err := conn.do(ctx, forShell("h="+prog.Hash+`; test -x "$HOME/.cache/hermes/resident-$h" || exit 90`), nil); {
 	case code == codeMissing:
 		lines = append(lines, "hermes is not there yet and will be brought at the first use")
 	case err != nil:
