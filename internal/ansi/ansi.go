@@ -41,18 +41,25 @@ const (
 // columns 4 and 5 are whole in themselves.
 var openers = [256]state{'P': str, 'X': str, '^': str, '_': str, '[': csi, ']': osc}
 
-// Writer passes on what is written to it without control sequences. Make one with NewWriter. It holds back one byte at
-// most. Which pieces the text comes in makes no difference. It is for one goroutine.
+// Writer passes on what is written to it without control sequences. Make one with NewWriter or ForPeople. It holds back one
+// byte at most. Which pieces the text comes in makes no difference. It is for one goroutine.
 type Writer struct {
 	// DropControls also drops the control characters outside any sequence, but for tab, newline and carriage
 	// return (XO-4). Set it before the first Write.
 	DropControls bool
+	// DropTurns also drops the marks that turn the direction of text around (U+202A to U+202E, U+2066 to U+2069), by which a line can
+	// be made to read as another. Set it before the first Write; with it up to two bytes are held back.
+	DropTurns bool
 
 	dst   io.Writer
 	state state
 	n     int // bytes swallowed by the string that is open
 	buf   []byte
+	held  []byte // how a mark would begin
 }
+
+// ForPeople returns a Writer in front of a terminal: what comes through can do nothing but be read.
+func ForPeople(dst io.Writer) *Writer { return &Writer{dst: dst, DropControls: true, DropTurns: true} }
 
 // NewWriter returns a Writer in front of dst.
 func NewWriter(dst io.Writer) *Writer { return &Writer{dst: dst} }
@@ -66,6 +73,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 	}
 	if w.DropControls {
 		out = w.dropControls(out)
+	}
+	if w.DropTurns {
+		out = w.dropTurns(out)
 	}
 	if len(out) > 0 {
 		if _, err := w.dst.Write(out); err != nil {
@@ -86,13 +96,25 @@ func (w *Writer) Flush() error {
 
 // Close passes on a byte that is held and forgets a sequence that was never finished. It doesn't close dst.
 func (w *Writer) Close() error {
-	held := w.state == textLead
-	w.state, w.n = text, 0
-	if held {
-		_, err := w.dst.Write([]byte{leadC1})
+	held := w.held
+	if w.state == textLead {
+		held = append(held, leadC1)
+	}
+	w.state, w.n, w.held = text, 0, nil
+	if len(held) > 0 {
+		_, err := w.dst.Write(held)
 		return err
 	}
 	return nil
+}
+
+// Clean returns s as ForPeople lets it through.
+func Clean(s string) string {
+	var b strings.Builder
+	w := ForPeople(&b)
+	_, _ = io.WriteString(w, s) // a Builder never fails
+	_ = w.Close()
+	return b.String()
 }
 
 // Strip returns s without control sequences. For valid UTF-8 a second Strip changes nothing.

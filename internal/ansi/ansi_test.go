@@ -2,6 +2,7 @@ package ansi_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"strings"
 	"testing"
@@ -94,6 +95,49 @@ func TestWriter_DropControlsKeepsTabNewlineReturn(t *testing.T) { // XO-4
 	through(t, true, string(plain))
 	if string(plain) != "a\x07b" {
 		t.Error("the caller's bytes were changed")
+	}
+}
+
+// CHAT-9: marks that turn text around don't reach a terminal, in whatever pieces they come; letters of languages that run the other way, and
+// the marks that only stand beside them, do.
+func TestForPeople_DropsMarksThatTurnTextAround(t *testing.T) {
+	const in = "a\u202eb\u202a\u2066c\u2069 שלום \u200f\u200e “q” €\u2028\u2070 \x1b[2Jd\x07\u009b1mé\u202c"
+	const want = "abc שלום \u200f\u200e “q” €\u2028\u2070 dé"
+	if got := ansi.Clean(in); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for size := 1; size < 5; size++ {
+		var out bytes.Buffer
+		w := ansi.ForPeople(&out)
+		for at := 0; at < len(in); at += size {
+			if _, err := io.WriteString(w, in[at:min(at+size, len(in))]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil || out.String() != want {
+			t.Errorf("in pieces of %d: %q, %v", size, out.String(), err)
+		}
+	}
+	for _, half := range []string{"a\xe2", "a\xe2\x80", "a\xe2\x81", "a\xe2b", "\xe2\xe2\x80"} {
+		if got := ansi.Clean(half); got != half {
+			t.Errorf("%q became %q", half, got)
+		}
+	}
+}
+
+// CHAT-9: JSON means the same and drives no terminal.
+func TestJSON_EscapesWhatATerminalObeys(t *testing.T) {
+	const said = "a\u202e\x7f\u009bé€\u2069\u0080 “q” \xff\x1b"
+	var out bytes.Buffer
+	if err := json.NewEncoder(ansi.JSON(&out)).Encode(said); err != nil {
+		t.Fatal(err)
+	}
+	var back string
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != strings.ToValidUTF8(said, "\ufffd") {
+		t.Errorf("%q, %v", back, err)
+	}
+	if line := strings.TrimSuffix(out.String(), "\n"); line != ansi.Clean(line) || !strings.Contains(line, "é€") {
+		t.Errorf("%q", line)
 	}
 }
 

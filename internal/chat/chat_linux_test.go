@@ -62,7 +62,7 @@ func TestChat_ACallHasALine(t *testing.T) {
 
 // CHAT-9.
 func TestChat_WhatTheModelSaysCantDriveTheTerminal(t *testing.T) {
-	p := &play{lines: []line{{text: "a\x1b[ 2Jb\x1b]0;t \x07c\rd\x08e \u009b1mf"}}}
+	p := &play{lines: []line{{text: "a\x1b[ 2Jb\x1b]0;t \x07c\rd\x08e \u009b1m\u202ef\u2069"}}}
 	s := p.sit(t, chat.ScreenOptions{}, chat.Options{})
 	s.say("hi")
 	s.shows("bcde f")

@@ -61,8 +61,7 @@ func NewScreen(o ScreenOptions) *Screen {
 		o.Emoji = func(string) string { return "" }
 	}
 	s := &Screen{o: o, still: o.Dumb, text: track{to: o.Text}, ed: &editor{}}
-	s.clean = ansi.NewWriter(&s.text)
-	s.clean.DropControls = true
+	s.clean = ansi.ForPeople(&s.text)
 	return s
 }
 

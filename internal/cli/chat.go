@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -73,8 +72,7 @@ func (a *app) talk(ctx context.Context, t talk) error {
 	if t.json {
 		show = a.tellJSON
 	}
-	said := &teller{runtime: rt, out: ansi.NewWriter(a.out)}
-	said.out.DropControls = true
+	said := &teller{runtime: rt, out: ansi.ForPeople(a.out)}
 	o := t.options(a)
 	o.Session.Setting, o.Listen = approval.SingleQuery, func(e agent.Event) { show(said, e) }
 	c, err := rt.Converse(ctx, o)
@@ -146,7 +144,7 @@ type teller struct {
 
 // tellJSON prints each event as a line.
 func (a *app) tellJSON(_ *teller, e agent.Event) {
-	enc := json.NewEncoder(a.out)
+	enc := json.NewEncoder(ansi.JSON(a.out))
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(e)
 }
@@ -162,10 +160,11 @@ func (a *app) tellText(s *teller, e agent.Event) {
 		if e.Status != "ok" {
 			mark = "✗"
 		}
-		fmt.Fprintf(a.err, "hermes: %s %s %s %s\n", s.runtime.Registry().Emoji(e.Tool), e.Tool, mark, time.Duration(e.Seconds*float64(time.Second)).Round(time.Millisecond))
+		fmt.Fprintf(a.err, "hermes: %s %s %s %s\n", s.runtime.Registry().Emoji(e.Tool), onLine(e.Tool), mark, time.Duration(e.Seconds*float64(time.Second)).Round(time.Millisecond))
 	case agent.EventNotice:
-		fmt.Fprintln(a.err, "hermes:", oneLine(errors.New(e.Text)))
+		fmt.Fprintln(a.err, "hermes:", onLine(e.Text))
 	case agent.EventDone:
+		_ = s.out.Close()
 		if s.open {
 			_, _ = io.WriteString(a.out, "\n")
 		}

@@ -269,3 +269,37 @@ func TestChat_TheTourPlaysTwiceTheSame(t *testing.T) {
 		t.Fatalf("%d and %d lines", len(a), len(b))
 	}
 }
+
+// CHAT-9: nothing that a model says or calls reaches the terminal as a control, as text, as an event or when it is shown again; events mean
+// what was said.
+func TestChat_WhatAModelSaysIsCleanEverywhere(t *testing.T) {
+	k := newTalker(t, "")
+	said := "see \u202egnp.exe\u2069\x1b[2J \u009b1m\x08done"
+	line, err := json.Marshal(map[string]any{"text": said, "calls": []any{map[string]any{"name": "no\x1b[31m\u202esuch", "arguments": map[string]string{"\u202ea": "\u009b"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(k.dir, "t.jsonl"), string(line)+"\n"+`{"text":"over"}`+"\n")
+	for _, args := range [][]string{{"chat", "-q", "hi", "-m", "replay:t.jsonl"}, {"chat", "-q", "hi", "-m", "replay:t.jsonl", "--json"}, {"sessions", "show", "last"}, {"sessions", "list"}, {"sessions", "show", "last", "--json"}} {
+		out, errs, code := k.run(t, "", args...)
+		if code != 0 || !strings.Contains(out, "hi") && !strings.Contains(out, "over") {
+			t.Errorf("%v: %d, %q, %q", args, code, out, errs)
+		}
+		if i := strings.IndexFunc(out+errs, func(r rune) bool {
+			return r < ' ' && r != '\n' || r >= 0x7f && r <= 0x9f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+		}); i >= 0 {
+			t.Errorf("%v: %q", args, (out + errs)[max(0, i-40):min(len(out)+len(errs), i+40)])
+		}
+		if args[len(args)-1] == "--json" && args[0] == "chat" {
+			var text strings.Builder
+			for _, e := range told(t, out) {
+				if e["type"] == "text" {
+					text.WriteString(e["text"].(string))
+				}
+			}
+			if !strings.HasPrefix(text.String(), said) {
+				t.Errorf("the events say %q, want %q", text.String(), said)
+			}
+		}
+	}
+}

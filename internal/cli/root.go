@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/ansi"
 	"github.com/hermes-runtime/hermes/internal/runtime"
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -115,7 +116,7 @@ func oneLine(err error) string {
 			return ' '
 		}
 		return r
-	}, strings.TrimSpace(err.Error()))
+	}, strings.TrimSpace(ansi.Clean(err.Error())))
 }
 
 // verb is a word of the command line and what builds its part of it.
@@ -323,7 +324,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 
 // printJSON writes one document.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.out)
+	enc := json.NewEncoder(ansi.JSON(a.out))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)

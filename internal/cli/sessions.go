@@ -113,7 +113,7 @@ func (a *app) sessionsList() *cobra.Command {
 func local(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // onLine makes text of others harmless to a terminal, on one line.
-func onLine(text string) string { return oneLine(errors.New(ansi.Strip(text))) }
+func onLine(text string) string { return oneLine(errors.New(text)) }
 
 // messageView is a message as people and programs are shown it.
 type messageView struct {
@@ -177,7 +177,7 @@ func (a *app) find(ctx context.Context, ref string) (store.Store, store.Session,
 }
 
 func (a *app) printConversation(s *store.Session, messages []store.Message, full bool) error {
-	w := bufio.NewWriter(a.out)
+	w := bufio.NewWriter(ansi.ForPeople(a.out))
 	fmt.Fprintf(w, "%s  %s\n", s.ID, onLine(s.Title))
 	fmt.Fprintf(w, "%s  %s  %s  %d messages, %d calls, %d tokens in, %d out\n", local(s.Started), s.Source, s.Model, s.Messages, s.Calls, s.Input, s.Output)
 	for i := range messages {
@@ -185,14 +185,14 @@ func (a *app) printConversation(s *store.Session, messages []store.Message, full
 		fmt.Fprintf(w, "\n[%d] %s", m.ID, m.Role)
 		for _, more := range []string{m.Name, m.Status} {
 			if more != "" {
-				fmt.Fprintf(w, " %s", more)
+				fmt.Fprintf(w, " %s", onLine(more))
 			}
 		}
 		if !m.Active {
 			fmt.Fprint(w, " (replaced by a summary)")
 		}
 		fmt.Fprintln(w)
-		text := ansi.Strip(m.Text)
+		text := ansi.Clean(m.Text)
 		if r := []rune(text); m.Role == provider.Tool && !full && len(r) > shownOfResult {
 			text = fmt.Sprintf("%s… (%d more characters; --full shows them)", string(r[:shownOfResult]), len(r)-shownOfResult)
 		}
@@ -200,7 +200,7 @@ func (a *app) printConversation(s *store.Session, messages []store.Message, full
 			fmt.Fprintln(w, strings.TrimRight(text, "\n"))
 		}
 		for _, c := range m.Calls {
-			fmt.Fprintf(w, "→ %s %s\n", c.Name, onLine(c.Arguments))
+			fmt.Fprintf(w, "→ %s %s\n", onLine(c.Name), onLine(c.Arguments))
 		}
 	}
 	return w.Flush()
