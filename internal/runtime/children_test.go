@@ -247,3 +247,25 @@ func TestChildModel_AsConfigured(t *testing.T) {
 		must(t, c.Close(t.Context()))
 	}
 }
+
+// CHAT-6: what was had with a tape goes on with the configured model, and says so; without one it says what to do.
+func TestResume_OfATape(t *testing.T) {
+	tape := filepath.Join(t.TempDir(), "tape.jsonl")
+	must(t, os.WriteFile(tape, []byte(`{"text":"hello"}`), 0o600))
+	for config, want := range map[string]string{"model: {base_url: 'http://127.0.0.1:1', default: m}": "custom/m", "": "name another model with -m"} {
+		r := configured(t, config, Options{})
+		c, err := r.Converse(t.Context(), ConversationOptions{Model: "replay:" + tape})
+		must(t, err)
+		c.Turn(t.Context(), "hi")
+		must(t, c.Close(t.Context()))
+		again, err := r.Converse(t.Context(), ConversationOptions{Resume: c.ID()})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = strings.Join(again.Notices, " ")
+			must(t, again.Close(t.Context()))
+		}
+		if !strings.Contains(got, want) || !strings.Contains(got, "replay/tape") {
+			t.Errorf("%q: %s", config, got)
+		}
+	}
+}

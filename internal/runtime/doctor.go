@@ -129,7 +129,7 @@ func (r *Runtime) Doctor(ctx context.Context, reserved []string) []Finding {
 	out = append(out, r.checkOthers(ctx)...)
 	out = append(out, r.checkApprovals()...)
 	out = append(out, r.checkPython(ctx)...)
-	out = append(out, r.checkSkills()...)
+	out = append(out, r.checkSkills(ctx)...)
 	out = append(out, r.checkMirror()...)
 	out = append(out, r.checkModel(), r.checkStore(ctx))
 	rows, err := r.registry.Tools(ctx)
@@ -170,11 +170,11 @@ func (r *Runtime) checkApprovals() []Finding {
 	return out
 }
 
-// checkSkills counts the skills, and says what is wrong with those that can't be used.
-func (r *Runtime) checkSkills() []Finding {
-	const about = "skills"
-	usable, broken := r.skills.Check()
-	out := []Finding{{stateOK, about, fmt.Sprintf("%d can be used", usable)}}
+// checkSkills counts the skills, those of an agreed project too, and says what is wrong with those that can't be used.
+func (r *Runtime) checkSkills(ctx context.Context) []Finding {
+	const about, task = "skills", "doctor"
+	usable, broken := r.skills.Session(task, r.project(task, r.workspace(task)), nil).Find(ctx, nil)
+	out := []Finding{{stateOK, about, fmt.Sprintf("%d can be used", len(usable))}}
 	for _, err := range broken {
 		for _, e := range unjoin(err) {
 			out = append(out, Finding{stateWarn, about, e.Error()})

@@ -23,16 +23,23 @@ func (r *Runtime) choose(name string, s model.Settings) (provider.Model, error) 
 	return m, nil
 }
 
-// choose finds the model: the one named, else the one that the conversation was had with, which may be the configured one.
+// choose finds the model: the one named, else the one that the conversation was had with, which may be the configured one, and is where it
+// was a tape.
 func (c *Conversation) choose() (provider.Model, error) {
 	stored := c.Stored.Model
 	if c.options.Model != "" || stored == "" {
 		return c.rt.Model(c.options.Model)
 	}
-	if m, err := c.rt.Model(""); err == nil && nameOf(m) == stored {
+	m, err := c.rt.Model("")
+	if err == nil && nameOf(m) == stored {
 		return m, nil
 	}
-	m, err := c.rt.Model(stored)
+	if tape := plays(model.Named(stored).Provider); tape && err == nil { // which has nothing more to say
+		c.Notices = append(c.Notices, fmt.Sprintf("this conversation was had with a tape, %s: it goes on with %s", stored, nameOf(m)))
+		return m, nil
+	} else if !tape {
+		m, err = c.rt.Model(stored)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("this conversation was had with %s; name another model with -m: %w", stored, err)
 	}

@@ -16,12 +16,17 @@ type Person interface {
 
 // List is the skills that the session may use. Where the project brings some that nobody agreed to, p is asked; nil = they are left out.
 func (s *Session) List(ctx context.Context, p Person) []*Skill {
+	skills, _ := s.Find(ctx, p)
+	return skills
+}
+
+// Find is List that also says what is wrong with those that can't be used, each with its file and line.
+func (s *Session) Find(ctx context.Context, p Person) (skills []*Skill, broken []error) {
 	places := s.library.places()
 	if project := s.agreedProject(ctx, p); project != "" {
 		places = append(places, inProject(project)...)
 	}
-	skills, _ := find(places)
-	return skills
+	return find(places)
 }
 
 // agreedProject is the directory of the session's project if its skills are to be used.

@@ -88,12 +88,6 @@ func inProject(dir string) []place {
 	return []place{{dir: filepath.Join(dir, ".agents", "skills")}, {dir: filepath.Join(dir, ".claude", "skills")}}
 }
 
-// Check counts the user's skills and says what is wrong with those that can't be used, each with its file and line.
-func (l *Library) Check() (usable int, broken []error) {
-	skills, broken := find(l.places())
-	return len(skills), broken
-}
-
 // agreements are the projects whose skills the user agreed to: directory → when.
 type agreements map[string]time.Time
 

@@ -131,7 +131,7 @@ func (p *player) line(r provider.Request) (*Line, error) {
 	}
 	n := at.next
 	if n == len(at.track.lines) {
-		return nil, p.mismatch(n, fmt.Sprintf("the tape ends after %d replies, and the conversation asks for another", n))
+		return nil, p.mismatch(n, fmt.Sprintf("the tape ends after %d replies, and the conversation asks for another%s", n, p.tape.atItsEnd()))
 	}
 	l := &at.track.lines[n]
 	if diff := l.Expect.differs(r, p.info.Model, p.redact); diff != "" {

@@ -226,3 +226,26 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// REC-2, REC-4: where the end of a tape is missed, its last line being cut off is told.
+func TestPlay_TellsThatItsLastLineIsCutOff(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.jsonl")
+	for text, want := range map[string]string{
+		"{\"text\":\"one\"}\n\n{\"text\":\"tw": "the tape ends after 1 replies, and the conversation asks for another; its last line, 3, is cut off and left out",
+		"{\"text\":\"one\"}\n":                 "the tape ends after 1 replies, and the conversation asks for another",
+		"{\"te":                                "it holds no reply; its last line, 1, is cut off and left out",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := play(file, provider.Options{})
+		for range 2 {
+			if err == nil {
+				_, err = providertest.Hear(t.Context(), m, provider.Request{Messages: []provider.Message{{Role: provider.User, Text: "x"}}})
+			}
+		}
+		if e, ok := errors.AsType[*provider.Error](err); !ok || !strings.HasSuffix(e.Message+": "+e.Hint, want) && !strings.HasSuffix(e.Message, want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

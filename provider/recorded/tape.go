@@ -140,6 +140,15 @@ func (c *Chunks) cut(text string) []string {
 type tape struct {
 	head   Head
 	tracks []track
+	cut    int // the number of the last line, if it is cut off; 0 = it isn't
+}
+
+// atItsEnd says what may be missing there.
+func (t *tape) atItsEnd() string {
+	if t.cut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; its last line, %d, is cut off and left out", t.cut)
 }
 
 type track struct {
@@ -158,6 +167,7 @@ func parse(data []byte) (*tape, error) {
 			continue
 		}
 		if !bytes.HasSuffix(raw, []byte{'\n'}) && !json.Valid(text) {
+			t.cut = number
 			break
 		}
 		if replies == 0 && t.head.Tape == 0 && isHead(text) {
@@ -182,7 +192,7 @@ func parse(data []byte) (*tape, error) {
 		t.add(l)
 	}
 	if replies == 0 {
-		return nil, errors.New("it holds no reply")
+		return nil, errors.New("it holds no reply" + t.atItsEnd())
 	}
 	return t, nil
 }

@@ -3,6 +3,7 @@ package skills
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -50,7 +51,8 @@ func list(ctx context.Context, c *tool.Call, args listArgs) (any, error) {
 	}
 	out := listing{Success: true, Skills: []row{}, Categories: []string{}, Hint: "skill_view with a name reads the skill"}
 	categories := map[string]bool{}
-	for _, k := range s.List(ctx, c.Host) {
+	skills, broken := s.Find(ctx, c.Host)
+	for _, k := range skills {
 		if k.Category != "" {
 			categories[k.Category] = true
 		}
@@ -65,6 +67,9 @@ func list(ctx context.Context, c *tool.Call, args listArgs) (any, error) {
 		out.Hint = "no skill is of that category; without one all are listed"
 	case out.Count == 0:
 		out.Hint = "there are no skills; a directory with a SKILL.md in skills below HERMES_HOME makes one"
+	}
+	if n := len(broken); n > 0 {
+		out.Hint += fmt.Sprintf("; %d can't be used: `hermes doctor` says why", n)
 	}
 	return out, nil
 }

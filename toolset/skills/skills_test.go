@@ -208,13 +208,30 @@ func TestSkills_BrokenOnesAreTold_SKL3(t *testing.T) {
 		t.Skip(err)
 	}
 	r := l.open(t)
-	if got := call(t, r.Session(runtime.SessionOptions{}), "skills_list", `{}`); got.names() != "good:x:" {
-		t.Errorf("%q", got.names())
+	if got := call(t, r.Session(runtime.SessionOptions{}), "skills_list", `{}`); got.names() != "good:x:" || !strings.HasSuffix(got.Hint, "; 3 can't be used: `hermes doctor` says why") {
+		t.Errorf("%q, %q", got.names(), got.Hint)
 	}
-	usable, broken := lib.New(lib.Options{Home: l.home}).Check()
-	if usable != 1 || len(broken) != 3 || !strings.Contains(broken[0].Error(), filepath.Join("bad", "SKILL.md")+":3:") ||
+	usable, broken := lib.New(lib.Options{Home: l.home}).Session("s", func() string { return "" }, nil).Find(t.Context(), nil)
+	if len(usable) != 1 || len(broken) != 3 || !strings.Contains(broken[0].Error(), filepath.Join("bad", "SKILL.md")+":3:") ||
 		!strings.Contains(broken[1].Error(), filepath.Join("worse", "SKILL.md")+":1:") || !strings.Contains(broken[2].Error(), filepath.Join("zz", "SKILL.md")) {
-		t.Errorf("%d usable, broken: %q", usable, broken)
+		t.Errorf("%d usable, broken: %q", len(usable), broken)
+	}
+}
+
+// SKL-3: doctor tells of the project's, too, where those are used.
+func TestSkills_DoctorLooksIntoTheProject_SKL3(t *testing.T) {
+	l := newLab(t)
+	l.config = "skills: {project: on}"
+	skill(t, filepath.Join(l.project, ".claude", "skills", "good"), "description: x", "")
+	skill(t, filepath.Join(l.project, ".claude", "skills", "bad"), "description: [", "")
+	var told []string
+	for _, f := range l.open(t).Doctor(t.Context(), nil) {
+		if f.About == "skills" {
+			told = append(told, f.Text)
+		}
+	}
+	if len(told) != 2 || told[0] != "1 can be used" || !strings.Contains(told[1], filepath.Join("bad", "SKILL.md")+":2:") {
+		t.Errorf("%q", told)
 	}
 }
 
