@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,22 +69,23 @@ func NewProject(dir string) *Project {
 	return p
 }
 
-// Begin is what the files from the root of the repository down to the session's directory say.
-func (p *Project) Begin() string { return p.down(p.dir) }
+// Begin is what the files from the root of the repository down to the session's directory say, and what of them is not told.
+func (p *Project) Begin() (text string, faults []string) { return p.down(p.dir) }
 
 // Touch is what the files of the directories around a path say, as far as that hasn't been told; "" = nothing new.
 func (p *Project) Touch(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.dir, path)
 	}
-	return p.down(filepath.Dir(path))
+	text, _ := p.down(filepath.Dir(path)) // the faults stand in it
+	return text
 }
 
 // down reads the files of every directory from the root to dir.
-func (p *Project) down(dir string) string {
-	rest, err := filepath.Rel(p.root, dir)
-	if err != nil || rest == ".." || strings.HasPrefix(rest, ".."+string(filepath.Separator)) {
-		return ""
+func (p *Project) down(dir string) (text string, faults []string) {
+	rest, ok := inside(p.root, dir)
+	if !ok {
+		return "", nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,36 +96,66 @@ func (p *Project) down(dir string) string {
 			continue
 		}
 		p.told[at] = true
-		for _, name := range projectFiles {
-			text, err := readHead(filepath.Join(at, name))
-			if err != nil || strings.TrimSpace(text) == "" {
-				continue
-			}
-			fmt.Fprintf(&b, "[%s, text of the project]\n%s\n", filepath.Join(at, name), strings.TrimSpace(text))
-			break
-		}
+		text, fault := p.first(at)
+		b.WriteString(text)
+		faults = append(faults, fault...)
 	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(b.String()), faults
 }
 
-// readHead reads the beginning of a regular file.
-func readHead(name string) (string, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return "", err
+// inside gives the way from a directory to one below it. False: it isn't below.
+func inside(root, dir string) (string, bool) {
+	rest, err := filepath.Rel(root, dir)
+	return rest, err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
+}
+
+// first reads the first file of a directory that says something.
+func (p *Project) first(dir string) (text string, faults []string) {
+	for _, name := range projectFiles {
+		file := filepath.Join(dir, name)
+		said, fault := p.read(file)
+		if fault != "" {
+			faults = append(faults, file+" "+fault)
+			fault = fmt.Sprintf("[%s %s]\n", file, fault)
+		}
+		if said = strings.TrimSpace(said); said != "" {
+			return text + fmt.Sprintf("[%s, text of the project]\n%s\n%s", file, said, fault), faults
+		}
+		text += fault
 	}
-	if !info.Mode().IsRegular() {
-		return "", os.ErrInvalid
+	return text, faults
+}
+
+// read reads the beginning of a regular file of the project, and says what of it is not told. A link that leads out of the project could
+// give away anything.
+func (p *Project) read(file string) (text, fault string) {
+	real, err := filepath.EvalSymlinks(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", ""
 	}
-	f, err := os.Open(name)
 	if err != nil {
-		return "", err
+		return "", "isn't read: " + err.Error()
+	}
+	root, err := filepath.EvalSymlinks(p.root)
+	if _, ok := inside(root, real); err != nil || !ok {
+		return "", "isn't read: it leads out of the project"
+	}
+	if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() {
+		return "", "isn't read: it is no regular file"
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return "", "isn't read: " + err.Error()
 	}
 	defer f.Close()
-	buf := make([]byte, 4*projectChars) // a character has at most four bytes
-	n, err := f.Read(buf)
-	if n == 0 && err != nil {
-		return "", err
+	buf := make([]byte, 4*projectChars+1) // a character has at most four bytes
+	n, err := io.ReadFull(f, buf)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", "isn't read: " + err.Error()
 	}
-	return textcap.Head(strings.ToValidUTF8(string(buf[:n]), "\uFFFD"), projectChars, "…"), nil
+	whole := strings.ToValidUTF8(string(buf[:n]), "\uFFFD")
+	if text = textcap.Head(whole, projectChars, "…"); text != whole {
+		return text, fmt.Sprintf("is longer than %d characters: only its beginning is told", projectChars)
+	}
+	return text, ""
 }

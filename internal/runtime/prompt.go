@@ -41,7 +41,11 @@ func (c *Conversation) prompt(ctx context.Context, project *agent.Project) agent
 		p.Facts = append(p.Facts, "User: "+u.Username)
 	}
 	if project != nil {
-		p.Project = project.Begin()
+		var faults []string
+		p.Project, faults = project.Begin()
+		if c.options.parent == nil {
+			c.Notices = append(c.Notices, faults...)
+		}
 	}
 	if c.options.parent == nil {
 		if files, ok := tool.Lookup[*memory.Files](r.services); ok {
