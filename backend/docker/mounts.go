@@ -72,7 +72,7 @@ func (p *plan) shares(w planning) {
 	kept := slices.ContainsFunc(p.host.Mounts, func(m mount.Mount) bool { return m.Target == rootHome && slices.Contains(p.made, m.Source) })
 	for _, s := range w.share {
 		at := environment.SharedPath(rootHome, s.Name)
-		if !w.local || p.mounted(string(at)) {
+		if !w.local || p.covered(string(at)) {
 			continue
 		}
 		p.host.Mounts = append(p.host.Mounts, mount.Mount{Type: mount.TypeBind, Source: s.Host, Target: string(at), ReadOnly: true})
@@ -81,6 +81,16 @@ func (p *plan) shares(w planning) {
 			p.points(path.Join(environment.SharedDir, s.Name), i.IsDir())
 		}
 	}
+}
+
+// covered tells whether the user mounts something where things are shared, at a path or above it.
+func (p *plan) covered(at string) bool {
+	for ; at != rootHome; at = path.Dir(at) {
+		if p.mounted(at) {
+			return true
+		}
+	}
+	return false
 }
 
 // points notes the directories that have to be there for something to be mounted at a path of the home directory.

@@ -21,6 +21,32 @@ func planOf(t *testing.T, change func(*Config)) (*plan, error) {
 	return newPlan(planning{config: c, key: "k", home: t.TempDir(), dir: t.TempDir(), local: true, uid: 1000, gid: 1000})
 }
 
+func TestShare_IsMountedUnlessTheUserMountsSomethingThere(t *testing.T) { // SYN-1
+	for volume, want := range map[string][]string{
+		"": {"/root/.hermes/skills", "/root/.hermes/token"}, ":/root/.hermes/skills": {"/root/.hermes/token"}, ":/root/.hermes": nil,
+		":/root/.hermes/token": {"/root/.hermes/skills"}, ":/root": {"/root/.hermes/skills", "/root/.hermes/token"},
+	} {
+		c, host := defaults(), t.TempDir()
+		if volume != "" {
+			c.Volumes = []string{host + volume}
+		}
+		p, err := newPlan(planning{config: c, key: "k", home: t.TempDir(), dir: "/", local: true,
+			share: []environment.Share{{Host: host, Name: "skills"}, {Host: host, Name: "token"}, {Host: host, Name: "skills/within"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range p.host.Mounts {
+			if m.Source == host && m.ReadOnly {
+				got = append(got, m.Target)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with %q: %q are mounted, want %q", volume, got, want)
+		}
+	}
+}
+
 func TestFlags_AreTranslated(t *testing.T) { // DKR-9
 	for _, row := range []struct {
 		args []string

@@ -194,7 +194,7 @@ func (w *work) digestThere(ctx context.Context, name string, size int64) (string
 // takeBack removes from the place what was brought and is wanted no more. What changed there is put aside.
 func (w *work) takeBack(ctx context.Context, names []string) error {
 	i := w.p.env.Info()
-	err := w.each(ctx, names, func(name string) error {
+	err := each(ctx, names, func(ctx context.Context, name string) error {
 		kind, taken := w.there(name)
 		if !w.looked(name) {
 			return nil // why not is told already

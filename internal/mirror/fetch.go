@@ -51,13 +51,8 @@ func (p *place) fetch(ctx context.Context, trees []Tree) error {
 	defer w.end()
 	err = w.withdraw(ctx, trees)
 	var found []changed
-	for _, t := range trees {
-		if err != nil || t.File || p.m.o.NoFetch {
-			continue
-		}
-		var more []changed
-		more, err = w.changes(ctx, t)
-		found = append(found, more...)
+	if err == nil && !p.m.o.NoFetch {
+		found, err = w.changes(ctx, trees)
 	}
 	left := p.m.o.MaxBytes
 	for _, c := range found {
@@ -96,55 +91,89 @@ type changed struct {
 	info environment.FileInfo
 }
 
-// changes finds the files of a tree that were changed or made there. Links are no files, and none is followed.
-func (w *work) changes(ctx context.Context, t Tree) ([]changed, error) {
-	var mu sync.Mutex
-	var out []changed
-	level, seen := []string{t.Name}, 0
-	for depth := 0; len(level) > 0 && depth <= deepest; depth++ {
-		var next, files []string
-		err := w.each(ctx, level, func(dir string) error {
-			l, err := w.list(ctx, dir)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, name := range slices.Sorted(maps.Keys(l)) {
-				switch kind := l[name]; {
-				case kind.IsDir() && !slices.Contains(omitted, name):
-					next = append(next, path.Join(dir, name))
-				case kind == 0 && !isTemp(name):
-					files = append(files, path.Join(dir, name))
-				}
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if seen += len(next) + len(files); seen > mostFiles {
-			return nil, fmt.Errorf("%s holds more than %d files", t.Name, mostFiles)
-		}
-		err = w.each(ctx, files, func(name string) error {
-			i, err := w.fs.Stat(ctx, w.at(name))
-			if r, had := w.record(name); err == nil && (!had || !r.stays(i)) {
-				mu.Lock()
-				defer mu.Unlock()
-				out = append(out, changed{t, name, i})
-			}
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		level = next
+// changes finds the files of trees that were changed or made there. Links are no files, and none is followed.
+func (w *work) changes(ctx context.Context, trees []Tree) ([]changed, error) {
+	top, err := w.list(ctx, ".")
+	if err != nil || len(top) == 0 {
+		return nil, ignore(err, fs.ErrNotExist)
 	}
-	slices.SortFunc(out, func(a, b changed) int { return strings.Compare(a.name, b.name) })
-	return out, nil
+	s := &search{work: w}
+	for _, t := range trees {
+		if first, _, _ := strings.Cut(t.Name, "/"); !t.File && top[first].IsDir() {
+			s.next = append(s.next, spot{t, t.Name})
+		}
+	}
+	for depth := 0; len(s.next) > 0 && depth <= deepest; depth++ {
+		dirs := s.next
+		s.next, s.files = nil, nil
+		if err := each(ctx, dirs, s.enter); err != nil {
+			return nil, err
+		}
+		if s.seen += len(s.next) + len(s.files); s.seen > mostFiles {
+			return nil, fmt.Errorf("it holds more than %d files", mostFiles)
+		}
+		if err := each(ctx, s.files, s.stat); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(s.found, func(a, b changed) int { return strings.Compare(a.name, b.name) })
+	return s.found, nil
+}
+
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}
+
+// spot is a directory or a file there, of a tree.
+type spot struct {
+	tree Tree
+	name string
+}
+
+func (s spot) String() string { return s.name }
+
+// search goes through trees there, level by level.
+type search struct {
+	*work
+	mu    sync.Mutex
+	next  []spot // directories of the next level
+	files []spot // of this one
+	seen  int
+	found []changed
+}
+
+func (s *search) enter(ctx context.Context, dir spot) error {
+	l, err := s.list(ctx, dir.name)
+	if err != nil {
+		return ignore(err, fs.ErrNotExist)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, kind := range l {
+		switch at := (spot{dir.tree, path.Join(dir.name, name)}); {
+		case kind.IsDir() && !slices.Contains(omitted, name):
+			s.next = append(s.next, at)
+		case kind == 0 && !isTemp(name):
+			s.files = append(s.files, at)
+		}
+	}
+	return nil
+}
+
+func (s *search) stat(ctx context.Context, f spot) error {
+	i, err := s.fs.Stat(ctx, s.at(f.name))
+	if err != nil {
+		return ignore(err, fs.ErrNotExist)
+	}
+	if r, had := s.record(f.name); !had || !r.stays(i) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.found = append(s.found, changed{f.tree, f.name, i})
+	}
+	return nil
 }
 
 // take fetches one file, and puts it in its place or beside what changed here too.

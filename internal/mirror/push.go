@@ -110,7 +110,7 @@ func (w *work) make(ctx context.Context, want wish) error {
 		todo = append(todo, lost...)
 	}
 	if !environment.Failed(err) && ctx.Err() == nil {
-		err = errors.Join(err, w.each(ctx, todo, func(name string) error { return w.bring(ctx, name, want.files[name]) }), w.takeBack(ctx, gone))
+		err = errors.Join(err, each(ctx, todo, func(ctx context.Context, name string) error { return w.bring(ctx, name, want.files[name]) }), w.takeBack(ctx, gone))
 	}
 	return err
 }

@@ -106,7 +106,7 @@ func (w *work) settle(ctx context.Context, err error) error {
 type listing map[string]fs.FileMode
 
 // each does something for each name, several at once. A place that failed ends it.
-func (w *work) each(ctx context.Context, names []string, do func(name string) error) error {
+func each[T any](ctx context.Context, names []T, do func(ctx context.Context, name T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var mu sync.Mutex
@@ -121,7 +121,7 @@ func (w *work) each(ctx context.Context, names []string, do func(name string) er
 		}
 		all.Go(func() {
 			defer func() { <-turns }()
-			err := do(name)
+			err := do(ctx, name)
 			if err == nil {
 				return
 			}
@@ -132,7 +132,7 @@ func (w *work) each(ctx context.Context, names []string, do func(name string) er
 				cancel(err)
 			}
 			if len(errs) < sideways { // enough to see what is wrong
-				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+				errs = append(errs, fmt.Errorf("%v: %w", name, err))
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func (w *work) look(ctx context.Context, bring, other []string) error {
 	for _, name := range other {
 		dirs[path.Dir(name)] = true
 	}
-	return w.each(ctx, slices.Sorted(maps.Keys(dirs)), func(dir string) error {
+	return each(ctx, slices.Sorted(maps.Keys(dirs)), func(ctx context.Context, dir string) error {
 		l, err := w.list(ctx, dir)
 		if errors.Is(err, fs.ErrNotExist) && made[dir] {
 			l, err = listing{}, w.fs.MkdirAll(ctx, w.at(dir), 0o700)

@@ -91,7 +91,7 @@ func opener(shell string, environ ...string) func(t *testing.T) environment.Envi
 
 var lacking = []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo, envtest.Jobs, envtest.Terminals}
 
-// RES-8, CNF-1: what is left of the engine's promises holds with nothing but a shell.
+// RES-8, RMT-2, CNF-1: what is left of the engine's promises holds with nothing but a shell.
 func TestPlain_Conforms(t *testing.T) {
 	envtest.Run(t, opener("/bin/sh", "PATH="+os.Getenv("PATH")), envtest.Abilities{Place: "a plain shell on pipes", Lacking: lacking})
 }
