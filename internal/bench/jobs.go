@@ -21,7 +21,7 @@ import (
 func jobPaths() []path {
 	return []path{
 		{"spawn a background job, to running the same shell", "×", 1.5, false, spawnJob},
-		{"poll a background job, to a Unix-socket round trip", "×", 3, false, pollJob},
+		{"poll a background job, to a Unix-socket round trip to another process", "×", 3, false, pollJob},
 		{"kill 100 background jobs", "s", 0.1, false, killJobs},
 		{"1 000 idle background jobs, memory of the process that keeps them", "MB", 30, false, idleJobs},
 	}
@@ -65,28 +65,77 @@ func pollJob(ctx context.Context, b *Bench) (float64, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	l, err := net.Listen("unix", filepath.Join(b.dir, "poll.sock"))
+	near, err := b.bareAnswerer(func(at string) (func() error, error) {
+		go func() { _ = Answer(ctx, at) }() // ends with the connection
+		return func() error { return nil }, nil
+	})
 	if err != nil {
 		return 0, "", err
 	}
-	defer l.Close()
-	go func() {
-		if c, err := l.Accept(); err == nil {
-			defer c.Close()
-			answer(c)
-		}
-	}()
-	c, err := net.Dial("unix", l.Addr().String())
+	defer near.close()
+	far, err := b.bareAnswerer(func(at string) (func() error, error) {
+		cmd := exec.CommandContext(ctx, b.Executable, "bench", "--answer", at)
+		return cmd.Wait, cmd.Start()
+	})
 	if err != nil {
 		return 0, "", err
+	}
+	defer far.close()
+	v, detail, err := ratio(200, func() error { return b.ask(ctx, "poll", id) }, far.ask)
+	if err != nil {
+		return 0, "", err
+	}
+	_, within, err := pair(200, far.ask, near.ask)
+	if err != nil {
+		return 0, "", err
+	}
+	return v, fmt.Sprintf("%s, which within one process take %v", detail, within.Round(time.Microsecond)), b.ask(ctx, "kill", id)
+}
+
+// Answer answers at a socket that somebody listens to, until they leave: the other end of a bare round trip.
+func Answer(ctx context.Context, at string) error {
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", at)
+	if err != nil {
+		return fmt.Errorf("answer a benchmark: %w", err)
 	}
 	defer c.Close()
-	in := bufio.NewReader(c)
-	v, detail, err := ratio(200, func() error { return b.ask(ctx, "poll", id) }, func() error { return askBare(c, in) })
+	answer(c)
+	return nil
+}
+
+// answerer is the other end of a bare round trip.
+type answerer struct {
+	net.Conn
+	in   *bufio.Reader
+	wait func() error
+}
+
+// bareAnswerer has somebody answer at a socket. The keeper is another process, and so is what it is measured against.
+func (b *Bench) bareAnswerer(begin func(at string) (wait func() error, err error)) (*answerer, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", filepath.Join(b.dir, "bare.sock"))
 	if err != nil {
-		return 0, "", err
+		return nil, err
 	}
-	return v, detail, b.ask(ctx, "kill", id)
+	defer l.Close()
+	wait, err := begin(l.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	if err := l.(*net.UnixListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		return nil, err
+	}
+	c, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &answerer{c, bufio.NewReader(c), wait}, nil
+}
+
+func (a *answerer) ask() error { return askBare(a.Conn, a.in) }
+
+func (a *answerer) close() {
+	_ = a.Close()
+	_ = a.wait()
 }
 
 func killJobs(ctx context.Context, b *Bench) (float64, string, error) {

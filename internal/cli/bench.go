@@ -15,12 +15,16 @@ import (
 
 func (a *app) bench() *cobra.Command {
 	var asJSON bool
+	var answer string
 	cmd := &cobra.Command{
 		Use: "bench [WORD]", Short: "Measure whole paths against a bare equivalent, as ratios",
 		Long:    "Each path is measured in the same run as its bare equivalent. With WORD only the paths whose names hold it.",
 		Example: "  hermes bench --json\n  hermes bench door",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if answer != "" {
+				return bench.Answer(cmd.Context(), answer)
+			}
 			rt, err := a.open(cmd.Context())
 			if err != nil {
 				return err
@@ -43,6 +47,8 @@ func (a *app) bench() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON document")
+	cmd.Flags().StringVar(&answer, "answer", "", "answer at this socket: the other end of a measurement")
+	_ = cmd.Flags().MarkHidden("answer")
 	return cmd
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -113,6 +112,16 @@ const (
 	actClose  = "close"
 )
 
+// actionOf gives an action; nil = there is none of that name.
+func actionOf(name string) *action {
+	for i := range actions {
+		if actions[i].name == name {
+			return &actions[i]
+		}
+	}
+	return nil
+}
+
 func actionNames() string {
 	var list []string
 	for _, a := range actions {
@@ -174,12 +183,12 @@ func (processes) Run(ctx context.Context, c *tool.Call) (any, error) {
 	if err != nil {
 		return declined(err)
 	}
-	i := slices.IndexFunc(actions, func(a action) bool { return a.name == v.args.Action })
-	res, err := actions[i].do(ctx, v)
+	a := actionOf(v.args.Action)
+	res, err := a.do(ctx, v)
 	if err != nil {
 		return tool.Outcome{Value: problem{Error: cause(err)}, Status: tool.StatusError, Type: tool.ErrTypeTool}, nil
 	}
-	if actions[i].tells && tellsEnd(res) && c.Caller == tool.CallerModel && v.job.Owned(v.by) {
+	if a.tells && tellsEnd(res) && c.Caller == tool.CallerModel && v.job.Owned(v.by) {
 		if err := v.table.Seen(ctx, v.job); err != nil {
 			return res, nil // it will be told once more
 		}
@@ -221,7 +230,7 @@ func readVisit(c *tool.Call) (*visit, error) {
 	switch {
 	case a.Action == "":
 		return wrong("action is missing; it is one of %s", actionNames())
-	case !strings.Contains(", "+actionNames()+",", ", "+a.Action+","):
+	case actionOf(a.Action) == nil:
 		return wrong("there is no action %q; it is one of %s", a.Action, actionNames())
 	case a.Action != "list" && a.SessionID == "":
 		return wrong("%s needs a session_id: the id that the start of the process gave; list shows all", a.Action)
