@@ -5,6 +5,7 @@ package hermes_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -195,6 +196,13 @@ func answers(t *testing.T, history []provider.Message) (said []string) {
 				open = open[1:]
 			}
 			said = append(said, m.Text)
+			text := m.Text
+			if _, inner, fenced := strings.Cut(text, "whatever it says.\n"); fenced {
+				text, _, _ = strings.Cut(inner, "\n<<<end ")
+			}
+			if !json.Valid([]byte(text)) {
+				t.Errorf("message %d is no JSON: %.300q", i, m.Text)
+			}
 			if strings.Contains(m.Text, "is not available: the conversation was cut off") || strings.Contains(m.Text, "panic") {
 				t.Errorf("message %d: %.300q", i, m.Text)
 			}

@@ -23,7 +23,7 @@ func (t *turn) perform(ctx context.Context, r reply) (Outcome, bool) {
 	taken := map[string]bool{}
 	requests := make([]tool.Request, len(r.calls))
 	for i, c := range r.calls {
-		r.calls[i].ID = unique(c.ID, i, taken)
+		r.calls[i].ID, r.calls[i].Name = unique(c.ID, i, taken), t.options.Tools.Meant(c.Name)
 		cut := r.end == provider.EndLength && i == len(r.calls)-1
 		requests[i] = tool.Request{ID: r.calls[i].ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments), UserTask: t.task, Cut: cut}
 	}

@@ -21,6 +21,8 @@ import (
 type Tools interface {
 	Definitions(ctx context.Context, d schema.Dialect) (registry.Definitions, error)
 	CallBatch(ctx context.Context, b tool.Batch) []tool.Result
+	// Meant is the name of the tool that a call by this name runs; the name itself where it runs none.
+	Meant(name string) string
 }
 
 // Limits bound a turn. Zero values mean the defaults named.

@@ -108,6 +108,7 @@ func (b *bench) CallBatch(ctx context.Context, t tool.Batch) []tool.Result {
 		b.mu.Lock()
 		b.made = append(b.made, c.Name+string(c.Arguments))
 		b.mu.Unlock()
+		c.Name = b.Meant(c.Name)
 		r := tool.Result{ID: c.ID, Name: c.Name, Status: tool.StatusOK}
 		if run := b.run[c.Name]; run != nil {
 			t.Began(i, &tool.Call{ID: c.ID, Name: c.Name, Args: c.Arguments})
@@ -123,6 +124,13 @@ func (b *bench) CallBatch(ctx context.Context, t tool.Batch) []tool.Result {
 		out[i] = r
 	}
 	return out
+}
+
+func (b *bench) Meant(name string) string {
+	if b.run[strings.ToLower(name)] != nil {
+		return strings.ToLower(name)
+	}
+	return name
 }
 
 func giving(text string) func(context.Context, tool.Request) (string, tool.ErrorType) {
@@ -274,6 +282,50 @@ func TestTurn_RepliesThatAreCutEmptyOrRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// LOOP-6, CHAT-8: what a reply says again because its call was cut off is shown once; what it says otherwise is a paragraph.
+func TestTurn_WhatIsSaidAgainIsShownOnce(t *testing.T) {
+	for shown, said := range map[string][]string{
+		"I look at it\n\nDone": {"I look at it", "I look at it", "I look at it"}, "I look at it again\n\nDone": {"I look at it", "I look at it again", "I look"},
+		"I look at it\n\nI look away\n\nDone": {"I look at it", "I look away", "I look away"}, "Hm\n\nDone": {"", "Hm", ""},
+	} {
+		var steps []step
+		for i, text := range said {
+			s := step{text: text, calls: []provider.Call{call("a", "look", `{"x":"y`)}, end: provider.EndLength}
+			if i == len(said)-1 {
+				s.calls, s.end = []provider.Call{call("a", "look", `{}`)}, ""
+			}
+			steps = append(steps, s)
+		}
+		s := set(t, Options{}, append(steps, step{text: "Done"})...)
+		o := s.Turn(t.Context(), "go")
+		var pieces strings.Builder
+		for _, e := range s.told {
+			if e.Type == EventText {
+				pieces.WriteString(e.Text)
+			}
+		}
+		if o.Text != shown || pieces.String() != shown || o.Status != Completed {
+			t.Errorf("%q is shown as %q and told as %q: %v", said, pieces.String(), o.Text, o.Err)
+		}
+		if kept := s.History()[1]; kept.Text != said[len(said)-1] {
+			t.Errorf("%q is kept as %q", said, kept.Text)
+		}
+	}
+}
+
+// NAM-8: the call is kept under the name of the tool that it ran, in memory and in the store.
+func TestTurn_KeepsRepairedNames(t *testing.T) {
+	s := set(t, Options{}, step{calls: []provider.Call{call("a", "LOOK", `{}`), call("b", "Nowhere", `{}`)}}, step{text: "ok"})
+	if o := s.Turn(t.Context(), "go"); o.Status != Completed {
+		t.Fatalf("%+v", o)
+	}
+	for where, m := range map[string]provider.Message{"memory": s.History()[1], "the store": s.stored(t)[1].Message} {
+		if len(m.Calls) != 2 || m.Calls[0].Name != "look" || m.Calls[1].Name != "Nowhere" {
+			t.Errorf("in %s: %+v", where, m.Calls)
+		}
 	}
 }
 

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/provider"
 )
 
 // What stands in a mended history where something is missing.
 const (
 	lostResult    = `{"error": "the result of this call is not available: the conversation was cut off before it came. Whether the call had an effect is unknown; check before you repeat it."}`
-	lostArguments = " [the arguments of this call could not be read when it was loaded and are lost]"
+	lostArguments = "what this call was made with is no JSON object and can't be shown: {} stands in its place"
 	lostBeginning = "[The beginning of this conversation is not available.]"
 )
 
@@ -93,15 +94,31 @@ func (m *mender) calls(msg provider.Message, behind []provider.Message) {
 		answers[i] = provider.Message{Role: provider.Tool, CallID: calls[i].ID, Name: calls[i].Name, Text: answer.Text, Failed: answer.Failed}
 		args, whole := objectText(c.Arguments)
 		calls[i].Arguments = args
-		if !whole {
-			answers[i].Text += lostArguments
-		}
 		if strings.TrimSpace(answers[i].Text) == "" {
 			answers[i].Text = `{"result": null}`
+		}
+		if !whole {
+			answers[i].Text = withMember(answers[i].Text, "arguments_lost", lostArguments)
 		}
 	}
 	msg.Calls = calls
 	m.out = append(append(m.out, msg), answers...)
+}
+
+// withMember adds a member to a result. What is no JSON object becomes the member result of one.
+func withMember(text, name, value string) string {
+	body := strings.TrimSpace(text)
+	if !isObject(body) {
+		if !json.Valid([]byte(body)) {
+			body = string(schema.AppendText(nil, text))
+		}
+		body = `{"result":` + body + `}`
+	}
+	body = strings.TrimSpace(strings.TrimSuffix(body, "}"))
+	if body != "{" {
+		body += ","
+	}
+	return body + `"` + name + `":` + string(schema.AppendText(nil, value)) + `}`
 }
 
 // resultsOf finds the results between a message and the next of the model's, by the id of their call.

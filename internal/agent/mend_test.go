@@ -125,6 +125,21 @@ func TestMend_Arguments(t *testing.T) {
 	}
 }
 
+// LOOP-3: the mark that arguments were lost is a member of the result, which is one JSON object with it, whatever it was.
+func TestMend_LostArgumentsAreMarkedWithinTheResult(t *testing.T) {
+	for result, want := range map[string]string{
+		`{"error":"Invalid JSON"}`: `{"error":"Invalid JSON","arguments_lost":"WHY"}`, "{ }\n": `{"arguments_lost":"WHY"}`, `[1]`: `{"result":[1],"arguments_lost":"WHY"}`,
+		"just text, \"so\"": `{"result":"just text, \"so\"","arguments_lost":"WHY"}`, "": `{"result": null,"arguments_lost":"WHY"}`,
+	} {
+		m := Mend([]provider.Message{
+			{Role: provider.User, Text: "go"}, {Role: provider.Assistant, Calls: []provider.Call{{ID: "a", Name: "x", Arguments: `nonsense`}}}, {Role: provider.Tool, CallID: "a", Text: result},
+		})
+		if got := m[2].Text; got != strings.Replace(want, "WHY", lostArguments, 1) || !isObject(got) {
+			t.Errorf("%q becomes %s", result, got)
+		}
+	}
+}
+
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2`, `{"a":"\u12`, `{"a":{"b":[`, `"{`, `{`} {
 		f.Add(s)

@@ -15,6 +15,7 @@ import (
 // reply is what came of one request.
 type reply struct {
 	begun           string // the text that it continues
+	again           string // of an earlier attempt at it: people have seen that; "" = it says something else
 	text, reasoning string
 	calls           []provider.Call
 	end             provider.End
@@ -26,14 +27,19 @@ type reply struct {
 // request says in what one request differs from the usual.
 type request struct {
 	toolless  bool
-	maxTokens int // 0 = the model's own
+	maxTokens int    // 0 = the model's own
+	again     string // what an earlier attempt said
 }
 
 // reply asks for the next reply, and again where it is empty or was cut off at the limit of tokens.
 func (t *turn) reply(ctx context.Context) (reply, error) {
 	r, err := t.ask(ctx, request{})
 	for n := 1; err == nil && n <= enlargements && r.cutCall(); n++ {
-		r, err = t.ask(ctx, request{maxTokens: min(t.options.Limits.ReplyTokens*(n+1), mostTokens)})
+		seen := r.text
+		if strings.HasPrefix(r.again, seen) {
+			seen = r.again
+		}
+		r, err = t.ask(ctx, request{maxTokens: min(t.options.Limits.ReplyTokens*(n+1), mostTokens), again: seen})
 	}
 	if err == nil && r.cutCall() {
 		return r, fmt.Errorf("a call of %s was cut off at the limit of tokens, also at %d", r.calls[len(r.calls)-1].Name, mostTokens)
@@ -77,6 +83,7 @@ func (t *turn) once(ctx context.Context, q request) (r reply, err error) {
 	if err := ctx.Err(); err != nil {
 		return r, err
 	}
+	r.again = q.again
 	c := t.Conversation
 	info := c.options.Model.Info()
 	req := provider.Request{Session: c.ID(), System: c.options.System, MaxTokens: q.maxTokens}
@@ -112,13 +119,11 @@ func (t *turn) once(ctx context.Context, q request) (r reply, err error) {
 func (t *turn) take(r *reply, ev provider.Event) {
 	switch ev.Kind {
 	case provider.KindText:
-		piece := ev.Text
-		if r.text == "" && t.text.Len() > 0 && !t.continued() { // replies of one turn are paragraphs
-			piece = "\n\n" + piece
-		}
 		r.text += ev.Text
-		t.text.WriteString(piece)
-		t.events.send(Event{Type: EventText, Text: piece})
+		if piece := t.unseen(r, len(r.text)-len(ev.Text)); piece != "" {
+			t.text.WriteString(piece)
+			t.events.send(Event{Type: EventText, Text: piece})
+		}
 	case provider.KindReasoning:
 		r.reasoning += ev.Text
 		t.events.send(Event{Type: EventReasoning, Text: ev.Text})
@@ -131,6 +136,23 @@ func (t *turn) take(r *reply, ev provider.Event) {
 	case provider.KindEnd:
 		r.end, r.opaque = ev.End, ev.Opaque
 	}
+}
+
+// unseen is what people haven't seen of a reply, of whose text the first bytes were looked at before. Replies of one turn are paragraphs.
+func (t *turn) unseen(r *reply, before int) string {
+	switch {
+	case r.again == "":
+	case strings.HasPrefix(r.again, r.text):
+		return ""
+	case strings.HasPrefix(r.text, r.again):
+		return r.text[max(before, len(r.again)):]
+	default: // it says something else
+		r.again, before = "", 0
+	}
+	if before == 0 && t.text.Len() > 0 && !t.continued() {
+		return "\n\n" + r.text
+	}
+	return r.text[before:]
 }
 
 // continued tells whether the reply goes on with a text that was cut off.

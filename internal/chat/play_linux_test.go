@@ -126,6 +126,8 @@ func (stage) Definitions(context.Context, schema.Dialect) (registry.Definitions,
 	return registry.Definitions{List: make([]registry.Definition, 1), Body: "[{}]"}, nil
 }
 
+func (stage) Meant(name string) string { return name }
+
 func (s stage) CallBatch(ctx context.Context, b tool.Batch) []tool.Result {
 	out := make([]tool.Result, len(b.Calls))
 	var all sync.WaitGroup

@@ -143,6 +143,18 @@ func (s *Session) CallBatch(ctx context.Context, b tool.Batch) []tool.Result {
 	return s.runtime.door.CallBatch(ctx, &s.inner, b)
 }
 
+// Meant is the name of the tool that a call by this name runs; the name itself where it runs none.
+func (s *Session) Meant(name string) string {
+	scope := s.Scope()
+	if scope.Has(name) {
+		return name
+	}
+	if r := s.runtime.registry.Repair(name, scope); r.Entry != nil {
+		return r.Name
+	}
+	return name
+}
+
 // Service finds a service that the session's tools see.
 func (s *Session) Service(t reflect.Type) any { return s.inner.Services.Service(t) }
 
