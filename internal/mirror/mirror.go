@@ -8,6 +8,7 @@ package mirror
 import (
 	"context"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ const (
 	mostFiles = 20000
 	deepest   = 32 // directories below a tree
 	sideways  = 8  // files under way at once
-	lockTime  = 10 * time.Second
+	lockTime  = 30 * time.Second
 )
 
 // fetchWaits are the waits between the tries of a fetch.
@@ -90,9 +91,10 @@ type place struct {
 	turn  chan struct{} // held while something is done there
 	next  time.Time     // of the next look; guarded by turn, as all below
 	fails int
-	root  environment.Path // SharedDir of its home, links followed; "" = not known yet
-	known records          // what it has, as far as the last push settled it; nil = nothing is known
-	sent  records          // what a push that wasn't settled has brought
+	root  environment.Path       // SharedDir of its home, links followed; "" = not known yet
+	known records                // what it has, as far as the last push settled it; nil = nothing is known
+	sent  records                // what a push that wasn't settled has brought
+	seen  map[string]os.FileInfo // single files that it shows itself, as they were here when they were last compared
 }
 
 // Share is what a place of a key is to show, as far as it is there.

@@ -13,6 +13,7 @@ import (
 
 // push brings what changed here since the last one. Where nothing did it asks the place nothing.
 func (p *place) push(ctx context.Context) error {
+	p.watch(ctx)
 	trees := p.brought()
 	want := p.wanted(trees)
 	if p.known != nil && p.same(want) || p.known == nil && len(trees) == 0 {

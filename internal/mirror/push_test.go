@@ -355,6 +355,35 @@ func TestPush_WhatThePlaceShowsItselfIsLeftAlone(t *testing.T) { // SYN-1
 	}
 }
 
+func TestPush_AFileThatIsShownAndWasReplacedIsTold(t *testing.T) { // SYN-1
+	l := newLab(t)
+	l.trees = l.trees[1:2]
+	l.here("token.json", "one")
+	l.there("shown", "one")
+	same := time.Now().Add(-time.Minute)
+	for _, f := range []string{filepath.Join(l.home, "token.json"), l.far.at("shown")} {
+		if err := os.Chtimes(f, same, same); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.far.info.Shows = []environment.Mount{{Host: filepath.Join(l.home, "token.json"), Inside: l.far.path("shown")}}
+	l.pushed()
+	l.far.done()
+	l.pushed()
+	if ops := l.far.done(); len(ops) > 0 || len(l.told) > 0 {
+		t.Errorf("nothing changed, and it asks for %q and tells %q", ops, l.told)
+	}
+	l.here("new", "two")
+	if err := os.Rename(filepath.Join(l.home, "new"), filepath.Join(l.home, "token.json")); err != nil {
+		t.Fatal(err)
+	}
+	l.push()
+	l.push()
+	if s := l.says(); strings.Count(s, "token.json") == 0 || len(l.told) != 1 {
+		t.Errorf("it says %q and tells %q", s, l.told)
+	}
+}
+
 func TestPush_EndsWithItsCall(t *testing.T) { // SYN-1
 	l := newLab(t)
 	l.here("skills/a", "a")
