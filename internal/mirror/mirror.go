@@ -36,7 +36,6 @@ const (
 	mostFiles = 20000
 	deepest   = 32 // directories below a tree
 	sideways  = 8  // files under way at once
-	lockTime  = 30 * time.Second
 )
 
 // fetchWaits are the waits between the tries of a fetch.

@@ -39,9 +39,10 @@ func (p *place) begin(ctx context.Context) (*work, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, fmt.Errorf("lock the files of %s: %w", p.name(), err)
 	}
-	wait, cancel := context.WithTimeout(ctx, lockTime)
-	defer cancel()
-	lock, err := atomicfile.Lock(wait, file)
+	lock, err := atomicfile.Lock(ctx, file)
+	for errors.Is(err, atomicfile.ErrLocked) && ctx.Err() == nil { // another brings something large
+		lock, err = atomicfile.Lock(ctx, file)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the files of %s: %w", p.name(), err)
 	}
