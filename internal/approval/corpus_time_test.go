@@ -10,44 +10,21 @@ import (
 
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
+	"github.com/hermes-runtime/hermes/internal/approval/payload/timetest"
 )
 
 // The bounds of A91: the processor time of one analysis, in proportion above that many bytes, and what it allocates.
 const (
 	small     = 16<<10 - 256
 	large     = 64<<10 - 256 // below the length from which on the analysis looks at the clock
-	mostTime  = 50 * time.Millisecond
 	mostBytes = 64 << 20
 	growth    = 4.5 // of what is allocated when the length is four times as much
 )
 
-// bound is the processor time that a text may take (A91).
-func bound(text string) time.Duration {
-	return mostTime * time.Duration(max(len(text), 64<<10)) / (64 << 10)
+// analysed is the analysis of a text, for its time to be taken.
+func analysed(text string) func() {
+	return func() { approval.Analyze(text, analysis.Input{Dir: "/data/app", Home: "/home/ann"}) }
 }
-
-func took(text string) time.Duration {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	start := spent()
-	approval.Analyze(text, analysis.Input{Dir: "/data/app", Home: "/home/ann"})
-	return spent() - start
-}
-
-// leastOf is the least time of several tries: others on the machine make one longer, none shorter.
-func leastOf(tries int, text string, enough time.Duration) time.Duration {
-	d := took(text)
-	for range tries - 1 {
-		if d <= enough {
-			break
-		}
-		d = min(d, took(text))
-	}
-	return d
-}
-
-// tries is how often a text that took too long is tried again.
-const tries = 40
 
 // some leaves of many shapes every n-th, unless all are asked for.
 func some(all []shape, n int) (out []shape) {
@@ -71,10 +48,11 @@ func TestTime_NoShapeTakesLong(t *testing.T) {
 	var costs []cost
 	for _, s := range slices.Concat(bodies(), some(growing(), 4), some(repeats(), 5), some(programShapes(), 37)) {
 		text := s.make(large)
-		d := leastOf(tries, text, bound(text))
+		most := timetest.Most(text)
+		d := timetest.Least(timetest.Tries, most, analysed(text))
 		costs = append(costs, cost{s.name, d})
-		if d > bound(text) {
-			t.Errorf("%s: %v for %d bytes, at most %v wanted", s.name, d, len(text), bound(text))
+		if d > most {
+			t.Errorf("%s: %v for %d bytes, at most %v wanted", s.name, d, len(text), most)
 		}
 	}
 	slices.SortFunc(costs, func(a, b cost) int { return int(b.d - a.d) })
@@ -122,8 +100,8 @@ func BenchmarkShapes_Growth(b *testing.B) {
 	worst, worstName, longest, longestName := 0.0, "", time.Duration(0), ""
 	for b.Loop() {
 		for _, s := range all {
-			l := leastOf(3, s.make(large), 0)
-			if g := float64(l) / float64(max(leastOf(3, s.make(small), 0), time.Millisecond)); g > worst {
+			l := timetest.Least(3, 0, analysed(s.make(large)))
+			if g := float64(l) / float64(max(timetest.Least(3, 0, analysed(s.make(small))), time.Millisecond)); g > worst {
 				worst, worstName = g, s.name
 			}
 			if l > longest {

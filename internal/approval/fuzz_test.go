@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/approval/analysis"
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
+	"github.com/hermes-runtime/hermes/internal/approval/payload/timetest"
 )
 
 // seldom is what part of the corpus is gone through when the detector of races looks on: one thread's work shows it nothing.
@@ -24,7 +25,8 @@ func FuzzAnalyze(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, command string) {
 		in := analysis.Input{Dir: "/data/app", Home: "/home/ann"}
-		if d, most := leastOf(tries, command, bound(command)), bound(command); d > most {
+		most := timetest.Most(command)
+		if d := timetest.Least(timetest.Tries, most, analysed(command)); d > most {
 			t.Errorf("%q of %d bytes takes %v of the processor, at most %v wanted", command[:min(len(command), 200)], len(command), d, most)
 		}
 		a, b := approval.Analyze(command, in), approval.Analyze(command, in)
@@ -125,7 +127,7 @@ func TestAnalyze_HostileShapesEnd(t *testing.T) {
 		"loops": fill("for x in a b; do "), "globs": fill("r*m"), "any program": "* " + fill("0 "), "removed": "rm -rf " + fill("$x/ "), "sets": "a=b;" + fill("if x; then a=$a;fi;"), "bombs": fill("f(){ f|f& };"),
 		"replace": "a=" + fill("a") + ";" + strings.Repeat("echo ${a/a/b};", 100), "trim": "a=" + fill("a") + ";" + strings.Repeat("echo ${a##*b};", 100),
 	} {
-		if d := took(command); d > 3*time.Second {
+		if d := timetest.Took(analysed(command)); d > 3*time.Second {
 			t.Errorf("%s: %v", name, d)
 		} else if testing.Verbose() {
 			t.Logf("%-14s %8v", name, d.Round(time.Microsecond))

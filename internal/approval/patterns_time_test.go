@@ -2,13 +2,13 @@ package approval_test
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hermes-runtime/hermes/internal/approval"
+	"github.com/hermes-runtime/hermes/internal/approval/payload/timetest"
 	"github.com/hermes-runtime/hermes/internal/approval/rules"
 )
 
@@ -43,16 +43,13 @@ func TestPatterns_AreBounded(t *testing.T) {
 	} {
 		g := approval.New(approval.Config{Rows: own(t, c.fill)})
 		req := command(c.text)
-		runtime.LockOSThread()
-		start := spent()
-		got := g.Try(req)
-		took := spent() - start
-		runtime.UnlockOSThread()
+		var got approval.Trial
+		took := timetest.Took(func() { got = g.Try(req) })
 		limit := slices.ContainsFunc(got.Findings, func(f rules.Finding) bool { return f.Row.ID == "analysis.limit" })
 		if got.Verdict != c.verdict || limit != c.limit {
 			t.Errorf("%s: %s, a limit: %v", name, got.Verdict, limit)
 		}
-		if most := 40 * mostTime; took > most && !raced { // without a bound: more than a minute
+		if most := 40 * timetest.Bound; took > most && !raced { // without a bound: more than a minute
 			t.Errorf("%s: %v, at most %v wanted", name, took.Round(time.Millisecond), most)
 		}
 		t.Logf("%s: %v", name, took.Round(10*time.Microsecond))

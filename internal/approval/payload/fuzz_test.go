@@ -1,35 +1,23 @@
 package payload_test
 
 import (
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hermes-runtime/hermes/internal/approval/payload"
+	"github.com/hermes-runtime/hermes/internal/approval/payload/timetest"
 )
 
 // inTime has a scan keep within the processor time that its text's length gives (A91). Of many tries the shortest counts: what else the
 // machine does makes one longer.
 func inTime(t *testing.T, text string, scan func()) {
 	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	most := 50 * time.Millisecond * time.Duration(max(len(text), 64<<10)) / (64 << 10)
-	least := most + 1
-	for range tries {
-		start := spent()
-		scan()
-		if least = min(least, spent()-start); least <= most {
-			return
-		}
+	most := timetest.Most(text)
+	if least := timetest.Least(timetest.Tries, most, scan); least > most {
+		t.Errorf("%q of %d bytes takes %v of the processor, at most %v wanted", text[:min(len(text), 200)], len(text), least, most)
 	}
-	t.Errorf("%q of %d bytes takes %v of the processor, at most %v wanted", text[:min(len(text), 200)], len(text), least, most)
 }
-
-// tries is how often a scan that took too long is tried again.
-const tries = 40
 
 // numbered are statements that are repeated with another number each time in the place of %: names, texts and acts that are all different.
 var numbered = []string{"a%=b\n", "x = x + 'a%'\n", "def f%(a): return a\nf%('x')\n", "os.remove('a%')\n", "exec('a%')\n", "function f%(a) { return a }\nf%('x');\n", "fs.rmSync('a%');\n", "x.push('a%');\n",

@@ -1,4 +1,4 @@
-package approval_test
+package timetest
 
 import (
 	"syscall"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package payload_test
+package timetest
 
 import "time"
 

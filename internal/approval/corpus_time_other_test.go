@@ -1,9 +1,0 @@
-//go:build !linux
-
-package approval_test
-
-import "time"
-
-var began = time.Now()
-
-func spent() time.Duration { return time.Since(began) }
