@@ -129,7 +129,7 @@ func (w *work) makeRoom(ctx context.Context, name string, f file, sum string) (d
 		return false, err
 	}
 	old, had := w.record(name)
-	if had && old.stays(i) {
+	if had && old.stays(i) && !old.Found {
 		if old.Is != f.mode { // what is there keeps its mode
 			err = w.fs.Remove(ctx, w.at(name))
 		}
@@ -141,7 +141,7 @@ func (w *work) makeRoom(ctx context.Context, name string, f file, sum string) (d
 // strange deals with a file there that isn't as we left it.
 func (w *work) strange(ctx context.Context, name string, f file, sum string, i environment.FileInfo) (done bool, err error) {
 	old, had := w.record(name)
-	if had && f.tree.File { // ours to write; no other copy of it is to lie about
+	if had && f.tree.File && !old.Found { // ours to write; no other copy of it is to lie about
 		return false, nil
 	}
 	if i.Size <= w.p.m.o.MaxBytes {
@@ -156,9 +156,9 @@ func (w *work) strange(ctx context.Context, name string, f file, sum string, i e
 		}
 		switch {
 		case far == sum:
-			w.note(name, record{Hash: far, Size: i.Size, Is: f.mode, Here: w.p.m.settled(f.time), Far: i.ModTime.UnixNano(), File: f.tree.File})
+			w.note(name, record{Hash: far, Size: i.Size, Is: f.mode, Here: w.p.m.settled(f.time), Far: i.ModTime.UnixNano(), File: f.tree.File, Found: !had || old.Found})
 			return true, nil
-		case had && far == old.Hash:
+		case had && far == old.Hash && !old.Found:
 			return false, nil
 		}
 	}
@@ -199,11 +199,11 @@ func (w *work) takeBack(ctx context.Context, names []string) error {
 		if !w.looked(name) {
 			return nil // why not is told already
 		}
-		if !taken || kind != 0 || shows(i, w.at(name)) {
+		old, _ := w.record(name)
+		if !taken || kind != 0 || old.Found || shows(i, w.at(name)) {
 			w.forget(name)
 			return nil
 		}
-		old, _ := w.record(name)
 		now, err := w.fs.Stat(ctx, w.at(name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

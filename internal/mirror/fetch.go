@@ -25,7 +25,7 @@ import (
 // nothing, isn't asked.
 func (p *place) leave(ctx context.Context) error {
 	trees := p.brought()
-	if len(trees) == 0 && len(p.known)+len(p.sent) == 0 {
+	if p.mine || len(trees) == 0 && len(p.known)+len(p.sent) == 0 {
 		return nil
 	}
 	var err error
@@ -46,7 +46,7 @@ func (p *place) leave(ctx context.Context) error {
 func (p *place) fetch(ctx context.Context, trees []Tree) error {
 	w, err := p.begin(ctx)
 	if err != nil {
-		return err
+		return ignore(err, errMine)
 	}
 	defer w.end()
 	err = w.withdraw(ctx, trees)

@@ -91,6 +91,7 @@ type place struct {
 	next  time.Time     // of the next look; guarded by turn, as all below
 	fails int
 	root  environment.Path       // SharedDir of its home, links followed; "" = not known yet
+	mine  bool                   // root is HERMES_HOME itself: the place has everything, and nothing may be written or removed
 	known records                // what it has, as far as the last push settled it; nil = nothing is known
 	sent  records                // what a push that wasn't settled has brought
 	seen  map[string]os.FileInfo // single files that it shows itself, as they were here when they were last compared

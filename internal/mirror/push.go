@@ -16,12 +16,12 @@ func (p *place) push(ctx context.Context) error {
 	p.watch(ctx)
 	trees := p.brought()
 	want := p.wanted(trees)
-	if p.known != nil && p.same(want) || p.known == nil && len(trees) == 0 {
+	if p.mine || p.known != nil && p.same(want) || p.known == nil && len(trees) == 0 {
 		return nil
 	}
 	w, err := p.begin(ctx)
 	if err != nil {
-		return err
+		return ignore(err, errMine)
 	}
 	defer w.end()
 	return w.settle(ctx, w.make(ctx, want))

@@ -23,6 +23,8 @@ type record struct {
 	Is   fs.FileMode `json:"mode"`  // as carried
 	Far  int64       `json:"there"` // modification time there, in ns
 	File bool        `json:"file,omitempty"`
+	// Found says that the place had it already: nobody but its owner removes it, or writes over it without putting it aside.
+	Found bool `json:"found,omitempty"`
 }
 
 // records are those by name below environment.SharedDir.

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -61,10 +62,16 @@ func (w *work) enter(ctx context.Context) error {
 	p := w.p
 	if p.root == "" {
 		root, err := w.findRoot(ctx, p.env.Info().Home)
+		if err == nil {
+			p.mine, err = w.isHome(ctx, root)
+		}
 		if err != nil {
 			return err
 		}
 		p.root = root
+	}
+	if p.mine {
+		return errMine
 	}
 	var err error
 	if w.now, err = p.readRecords(ctx); err == nil {
@@ -88,6 +95,26 @@ func (w *work) findRoot(ctx context.Context, home environment.Path) (environment
 		err = fmt.Errorf("~/%s: %w out of the home directory", environment.SharedDir, errLink)
 	}
 	return real, err
+}
+
+var errMine = errors.New("it works in this HERMES_HOME itself")
+
+// isHome tells whether a directory there is HERMES_HOME: the host may be this one, or share its disks.
+func (w *work) isHome(ctx context.Context, root environment.Path) (bool, error) {
+	name := rand.Text() + ".here"
+	dir := filepath.Join(w.p.m.o.Home, "run", "mirror")
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+		return false, fmt.Errorf("find out whether %s is elsewhere: %w", w.p.name(), err)
+	}
+	defer os.Remove(filepath.Join(dir, name)) //nolint:errcheck // an empty file
+	_, err := w.fs.Stat(ctx, environment.Path(path.Join(string(root), "run", "mirror", name)))
+	if err == nil {
+		return true, nil
+	}
+	if environment.Failed(err) || ctx.Err() != nil {
+		return false, err
+	}
+	return false, nil // it isn't there, or can't be looked at
 }
 
 // settle records what the place has by now, if nothing went wrong.
