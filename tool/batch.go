@@ -7,7 +7,9 @@ type Batch struct {
 	// Began is told that a call is about to run, Ended how it ended: once for each call, also for one that never began. They are called
 	// on any goroutine, several at once, and must not block. The results that the batch returns may be shorter, where together they are
 	// too long for a turn. nil = nobody listens.
-	Began func(index int, c *Call)
+	//
+	// paths are what the call reads or writes, as far as its tool declares them: absolute, in the call's place.
+	Began func(index int, c *Call, paths []string)
 	Ended func(index int, r Result)
 	Guard Guard // nil = none
 }

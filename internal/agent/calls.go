@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -70,20 +71,33 @@ type answers struct {
 	texts []string
 }
 
-func (a *answers) begin(i int, c *tool.Call) {
+func (a *answers) begin(i int, c *tool.Call, paths []string) {
 	a.mu.Lock()
 	a.began[i] = time.Now()
 	a.mu.Unlock()
 	a.events.send(Event{Type: EventToolStart, Call: c.ID, Tool: c.Name, Args: c.Args})
-	if note := a.options.Touch; note != nil {
-		if path, ok := c.Object["path"].(string); ok {
-			if text := note(path); text != "" {
-				a.mu.Lock()
-				a.notes = append(a.notes, text)
-				a.mu.Unlock()
-			}
+	if a.options.Touch == nil {
+		return
+	}
+	for _, path := range append(paths, workdir(c)...) {
+		if text := a.options.Touch(path); text != "" {
+			a.mu.Lock()
+			a.notes = append(a.notes, text)
+			a.mu.Unlock()
 		}
 	}
+}
+
+// workdir is where the command of a call runs. Calls of other tools run none.
+func workdir(c *tool.Call) []string {
+	if c.Name != commandTool || c.Host == nil {
+		return nil
+	}
+	dir, _ := c.Object["workdir"].(string)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(c.Host.Dir(), dir)
+	}
+	return []string{dir}
 }
 
 // end stores a result when it is there.

@@ -111,7 +111,7 @@ func (b *bench) CallBatch(ctx context.Context, t tool.Batch) []tool.Result {
 		c.Name = b.Meant(c.Name)
 		r := tool.Result{ID: c.ID, Name: c.Name, Status: tool.StatusOK}
 		if run := b.run[c.Name]; run != nil {
-			t.Began(i, &tool.Call{ID: c.ID, Name: c.Name, Args: c.Arguments})
+			t.Began(i, &tool.Call{ID: c.ID, Name: c.Name, Args: c.Arguments}, nil)
 			r.JSON, r.Type = run(ctx, c)
 		} else {
 			r.JSON, r.Type = `{"error":"unknown"}`, tool.ErrTypeUnknownTool
@@ -476,7 +476,7 @@ func TestTurn_Compacts(t *testing.T) {
 				c.ReadOnly = func(string) bool { return true }
 			}
 			s := set(t, Options{Compact: c})
-			s.tools.run["look"] = giving(`{"text":"` + strings.Repeat("x", 1500) + `"}`)
+			s.tools.run["look"] = giving(`{"text":"` + strings.Repeat("x", 1500) + `","spilled":{"path":"/kept/x"}}`)
 			for i := range 4 {
 				s.model.steps = append(s.model.steps, look(2*i), look(2*i+1), step{text: "seen"})
 				s.Turn(t.Context(), fmt.Sprintf("look %d", i))
@@ -494,6 +494,10 @@ func TestTurn_Compacts(t *testing.T) {
 			whole, _ := json.Marshal(after)
 			if !strings.HasPrefix(after[0].Text, "look 0") || !strings.Contains(string(whole), tc.want) || tokens(after) >= tokens(before) {
 				t.Errorf("%d tokens, was %d: %s", tokens(after), tokens(before), whole)
+			}
+			line := `{"note":"` + shortened + `","tool":"look","arguments":"{\"n\":0}","characters":1540,"spilled":"/kept/x"}`
+			if tc.readOnly && after[2].Text != line { // CTX-2
+				t.Errorf("%s\ninstead of %s", after[2].Text, line)
 			}
 			kept := s.stored(t)
 			var stored []provider.Message

@@ -49,6 +49,7 @@ const projectChars = 8_000
 // Project is what a project's files say to agents. Each is told once. It is safe for concurrent use.
 type Project struct {
 	root string // of the repository, else the first directory
+	real string // root, its links followed: tools name paths so
 	dir  string
 	mu   sync.Mutex
 	told map[string]bool // directories
@@ -66,18 +67,29 @@ func NewProject(dir string) *Project {
 			break
 		}
 	}
+	p.real = p.root
+	if real, err := filepath.EvalSymlinks(p.root); err == nil {
+		p.real = real
+	}
 	return p
 }
 
 // Begin is what the files from the root of the repository down to the session's directory say, and what of them is not told.
 func (p *Project) Begin() (text string, faults []string) { return p.down(p.dir) }
 
-// Touch is what the files of the directories around a path say, as far as that hasn't been told; "" = nothing new.
+// Touch is what the files of the directories around a path say, and of the path where it is one, as far as that hasn't been told; "" =
+// nothing new.
 func (p *Project) Touch(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.dir, path)
 	}
-	text, _ := p.down(filepath.Dir(path)) // the faults stand in it
+	if rest, ok := inside(p.real, path); ok {
+		path = filepath.Join(p.root, rest)
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	text, _ := p.down(path) // the faults stand in it
 	return text
 }
 

@@ -73,6 +73,28 @@ func TestProject_TellsWhatIsNotTold(t *testing.T) {
 	}
 }
 
+// LOOP-9: a directory is touched itself, and a path may name the project by where links to it lead.
+func TestProject_TouchedThroughLinks(t *testing.T) {
+	top := t.TempDir()
+	for _, name := range []string{"real/a/AGENTS.md", "real/b/AGENTS.md"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(top, name), []byte("rules of "+name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(top, "real"), filepath.Join(top, "link")); err != nil {
+		t.Skip(err)
+	}
+	p := NewProject(filepath.Join(top, "link"))
+	for path, want := range map[string]string{"a": "rules of real/a", filepath.Join(top, "real", "b", "x"): "rules of real/b"} {
+		if got := p.Touch(path); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
 func TestPrompt_EmptyPartsAreLeftOut(t *testing.T) {
 	if got := (Prompt{Identity: "me", Notes: "a note"}).String(); got != "me\n\n# Your notes\na note" {
 		t.Errorf("%q", got)

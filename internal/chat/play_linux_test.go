@@ -133,7 +133,7 @@ func (s stage) CallBatch(ctx context.Context, b tool.Batch) []tool.Result {
 	var all sync.WaitGroup
 	for i, c := range b.Calls {
 		all.Go(func() {
-			b.Began(i, &tool.Call{ID: c.ID, Name: c.Name, Args: c.Arguments})
+			b.Began(i, &tool.Call{ID: c.ID, Name: c.Name, Args: c.Arguments}, nil)
 			json, status := s.play.tools[c.Name](ctx, s.performance)
 			out[i] = tool.Result{ID: c.ID, Name: c.Name, JSON: json, Status: status}
 			b.Ended(i, out[i])

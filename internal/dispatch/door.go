@@ -167,7 +167,8 @@ type flight struct {
 	learned learned
 	ticket  ticket
 	watch   hookWatch
-	alone   func() // waits until nothing else of the batch runs; nil outside a batch
+	touched []string // paths that the call declares, of a batch's
+	alone   func()   // waits until nothing else of the batch runs; nil outside a batch
 	follows followers
 	limits  asyncLimits
 	judged  []judged // acts that may be done, until the call runs

@@ -11,7 +11,7 @@ import (
 // followers are those who follow one call of a batch. The zero value is nobody.
 type followers struct {
 	index int
-	began func(int, *tool.Call)
+	began func(int, *tool.Call, []string)
 	ended func(int, tool.Result)
 	guard tool.Guard
 }
@@ -25,7 +25,7 @@ func (f *flight) follow(i int, b tool.Batch) {
 // begin says that everything which could have stopped the call is behind it.
 func begin(_ context.Context, f *flight) {
 	if tell := f.follows.began; tell != nil {
-		f.door.observe("begun calls", func() { tell(f.follows.index, &f.call) })
+		f.door.observe("begun calls", func() { tell(f.follows.index, &f.call, f.touched) })
 	}
 }
 

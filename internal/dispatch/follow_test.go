@@ -44,7 +44,7 @@ func TestBatch_IsFollowedAndGuarded(t *testing.T) {
 	w := &watch{refuse: map[string]bool{"loop": true}, remark: map[string]any{"count": 2}}
 	rs := b.door.CallBatch(t.Context(), b.session(), tool.Batch{
 		Calls: []tool.Request{{ID: "a", Name: "good"}, {ID: "b", Name: "list"}, {ID: "c", Name: "loop"}, {ID: "d", Name: "missing_altogether"}, {ID: "e", Name: "void"}},
-		Began: func(i int, c *tool.Call) { w.note(string(rune('0'+i)) + " began " + c.ID) },
+		Began: func(i int, c *tool.Call, _ []string) { w.note(string(rune('0'+i)) + " began " + c.ID) },
 		Ended: func(i int, r tool.Result) { w.note(string(rune('0'+i)) + " ended " + r.ID) },
 		Guard: w,
 	})

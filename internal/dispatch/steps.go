@@ -190,6 +190,7 @@ func (d *Door) touches(ctx context.Context, f *flight) (tool.Effects, []access) 
 			return tool.Exclusive, nil
 		}
 		out = append(out, access{fold(string(p)), a.Write})
+		f.touched = append(f.touched, string(p))
 	}
 	return f.entry.Spec.Effects, out
 }
