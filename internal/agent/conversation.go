@@ -231,17 +231,15 @@ func (c *Conversation) keep(ctx context.Context, m provider.Message, more store.
 	return len(c.history) - 1
 }
 
-// stored tells once that the store can't be written.
+// stored tells that the store can't be written, once until it can again.
 func (c *Conversation) stored(err error) {
-	if err == nil {
-		return
-	}
 	c.mu.Lock()
 	told := c.storeSick
-	c.storeSick = true
+	c.storeSick = err != nil
 	c.mu.Unlock()
-	if !told {
-		c.log.Warn("the conversation can't be stored: it goes on in memory", "session", c.ID(), "error", err)
-		c.events.send(Event{Type: EventNotice, Text: "this conversation can't be stored and goes on in memory: " + err.Error()})
+	if err == nil || told {
+		return
 	}
+	c.log.Warn("the conversation can't be stored: it goes on in memory", "session", c.ID(), "error", err)
+	c.events.send(Event{Type: EventNotice, Text: "this conversation can't be stored and goes on in memory: " + err.Error()})
 }

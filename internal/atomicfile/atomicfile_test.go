@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -260,5 +261,33 @@ func TestTryLock_WaitsForNobody(t *testing.T) {
 	_ = again.Unlock()
 	if _, ok, err := atomicfile.TryLock(filepath.Join(path, "below")); ok || err == nil {
 		t.Errorf("a place that can't be: %v, %v", ok, err)
+
+// A lock whose holders remove its file is held by one at a time all the same, and nothing is left of it.
+func TestLock_RemovedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	var all sync.WaitGroup
+	var held, done atomic.Int32
+	for range 8 {
+		all.Go(func() {
+			for range 10 {
+				h, err := atomicfile.Lock(t.Context(), path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if held.Add(1) != 1 {
+					t.Error("two hold it")
+				}
+				held.Add(-1)
+				done.Add(1)
+				if err := h.UnlockAndRemove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if _, err := os.Stat(path); done.Load() != 80 || runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("held %d times, left: %v", done.Load(), err)
 	}
 }

@@ -28,27 +28,30 @@ var ErrLocked = errors.New("it is held by another process or another part of thi
 type Held struct{ lock *flock.Flock }
 
 // Lock takes the exclusive lock that the file at path stands for, waiting for it until ctx ends, MaxLockWait at most.
-// The file is created if need be (its directory must exist), is empty, and stays: removing it would let two hold it.
+// The file is created if need be (its directory must exist), is empty, and stays unless its holder removes it.
 // The lock holds between processes and between goroutines, and ends with its process, so a dead owner's is free.
 func Lock(ctx context.Context, path string) (*Held, error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxLockWait)
 	defer cancel()
-	lock := flock.New(path, flock.SetPermissions(DefaultPerm))
-	ok, err := lock.TryLockContext(ctx, lockRetry)
-	if ok {
-		return &Held{lock}, nil
+	for {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("lock %s: %w: %w", path, ErrLocked, context.Cause(ctx))
+		}
+		if h, ok, err := TryLock(path); ok || err != nil {
+			return h, err
+		}
+		select {
+		case <-time.After(lockRetry):
+		case <-ctx.Done():
+		}
 	}
-	_ = lock.Close()
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("lock %s: %w: %w", path, ErrLocked, context.Cause(ctx))
-	}
-	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
 // TryLock takes the lock that the file at path stands for if nobody has it, and waits for nobody. ok is false where somebody has.
 func TryLock(path string) (held *Held, ok bool, err error) {
 	lock := flock.New(path, flock.SetPermissions(DefaultPerm))
-	if ok, err = lock.TryLock(); ok {
+	ok, err = lock.TryLock()
+	if ok && stands(lock, path) { // else who held it has removed it: the next one locks another file
 		return &Held{lock}, true, nil
 	}
 	_ = lock.Close()
@@ -58,8 +61,24 @@ func TryLock(path string) (held *Held, ok bool, err error) {
 	return nil, false, nil
 }
 
+// stands tells that a lock is on the file that lies at its path.
+func stands(lock *flock.Flock, path string) bool {
+	now, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	held, err := lock.Stat()
+	return err == nil && os.SameFile(held, now)
+}
+
 // Unlock gives the lock back.
 func (h *Held) Unlock() error { return h.lock.Close() }
+
+// UnlockAndRemove gives the lock back and removes its file, where a file that is open can be removed.
+func (h *Held) UnlockAndRemove() error {
+	_ = os.Remove(h.lock.Path())
+	return h.lock.Close()
+}
 
 // Update replaces the file at path by what edit makes of it, under a lock (path with ".lock" added), so that of many
 // who do so at once nobody's change is lost. edit gets nil if there is no file yet. If it returns an error or what it

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +23,13 @@ type claims struct {
 	held map[string]*atomicfile.Held // nil = within this process
 }
 
+// claimsBeside is where the locks of a store's sessions lie.
+func claimsBeside(file string) string { return filepath.Join(filepath.Dir(file), "run", "sessions") }
+
 // claimWait bounds the wait for somebody who is just leaving.
 const claimWait = 200 * time.Millisecond
+
+const lockSuffix = ".lock"
 
 // Claim implements Store.
 func (d *Database) Claim(ctx context.Context, session string) (func(), error) {
@@ -41,11 +47,11 @@ func (c *claims) take(ctx context.Context, session string) (func(), error) {
 		if err := os.MkdirAll(c.dir, 0o700); err != nil {
 			return nil, fmt.Errorf("use session %s: %w", session, err)
 		}
-		ctx, cancel := context.WithTimeout(ctx, claimWait)
+		waiting, cancel := context.WithTimeout(ctx, claimWait)
 		defer cancel()
 		var err error
-		lock, err = atomicfile.Lock(ctx, filepath.Join(c.dir, url.PathEscape(session)+".lock"))
-		if errors.Is(err, atomicfile.ErrLocked) {
+		lock, err = atomicfile.Lock(waiting, filepath.Join(c.dir, url.PathEscape(session)+lockSuffix))
+		if errors.Is(err, atomicfile.ErrLocked) && ctx.Err() == nil {
 			err = ErrInUse
 		}
 		if err != nil {
@@ -63,9 +69,22 @@ func (c *claims) free(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if lock := c.held[session]; lock != nil {
-		_ = lock.Unlock()
+		_ = lock.UnlockAndRemove()
 	}
 	delete(c.held, session)
+}
+
+// sweep removes the files of those that were killed.
+func (c *claims) sweep() {
+	entries, _ := os.ReadDir(c.dir)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), lockSuffix) {
+			continue
+		}
+		if lock, ok, _ := atomicfile.TryLock(filepath.Join(c.dir, e.Name())); ok {
+			_ = lock.UnlockAndRemove()
+		}
+	}
 }
 
 func (c *claims) close() {
@@ -73,7 +92,7 @@ func (c *claims) close() {
 	defer c.mu.Unlock()
 	for session, lock := range c.held {
 		if lock != nil {
-			_ = lock.Unlock()
+			_ = lock.UnlockAndRemove()
 		}
 		delete(c.held, session)
 	}

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"modernc.org/sqlite"
+	_ "modernc.org/sqlite" // the driver
 
 	"github.com/hermes-runtime/hermes/internal/atomicfile"
 )
@@ -31,8 +31,11 @@ type Options struct {
 	File   string              // "" = in memory only
 	Redact func(string) string // takes secrets out of what is kept; nil = nothing
 	Warn   func(error)         // told, once each, what doesn't fail and should be known; nil = nobody
+	Keep   time.Duration       // how long a conversation is kept in which nothing happens; 0 = for ever
 
-	suspect bool // the file has turned out to be damaged: it is looked at as a whole
+	tendAfter time.Duration // when maintenance begins
+	landWait  time.Duration // bounds a try to bring a session back to disk, or all of them at the end
+	suspect   bool          // the file has turned out to be damaged: it is looked at as a whole
 }
 
 // Database is a Store in one SQLite database, on disk or in memory.
@@ -88,7 +91,7 @@ func openFile(ctx context.Context, o Options) (*Database, error) {
 	if err := errors.Join(isDatabase(f), f.Close()); err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	d := &Database{options: o, claims: claims{dir: filepath.Join(filepath.Dir(o.File), "run", "sessions")}}
+	d := &Database{options: o, claims: claims{dir: claimsBeside(o.File)}}
 	if d.writer, err = connect(o.File, url.Values{"_txlock": {"immediate"}}); err != nil {
 		return nil, err
 	}
@@ -152,11 +155,24 @@ func (d *Database) setUp(ctx context.Context, steps []migration) error {
 		}
 	}
 	if d.options.File != "" {
+		if err := d.begin(ctx); err != nil {
+			return err
+		}
 		if err := d.journal(ctx); err != nil {
 			return err
 		}
 	}
 	return d.migrate(ctx, steps)
+}
+
+// begin settles of a new file that its free pages can be given back: later it can't be settled any more.
+func (d *Database) begin(ctx context.Context) error {
+	var pages int
+	if err := retry(ctx, func() error { return d.writer.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages) }); err != nil || pages > 0 {
+		return err
+	}
+	_, err := d.writer.ExecContext(ctx, "PRAGMA auto_vacuum=INCREMENTAL")
+	return err
 }
 
 // journal chooses the write-ahead log, and where there can't be one says so.
@@ -318,40 +334,6 @@ func retry(ctx context.Context, do func() error) error {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
-}
-
-// Primary result codes of SQLite, https://sqlite.org/rescode.html.
-const (
-	codePerm     = 3
-	codeBusy     = 5
-	codeLocked   = 6
-	codeReadOnly = 8
-	codeIO       = 10
-	codeCorrupt  = 11
-	codeFull     = 13
-	codeCantOpen = 14
-	codeNotDB    = 26
-
-	codeUnique = 2067 // an extended one
-)
-
-// code is the result code in err, 0 without one.
-func code(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code()
-	}
-	return 0
-}
-
-func primary(err error) int { return code(err) & 0xff }
-
-func busy(err error) bool { return primary(err) == codeBusy || primary(err) == codeLocked }
-
-// errDamaged is what a look at the whole file has found.
-var errDamaged = errors.New("the file is damaged")
-
-func damaged(err error) bool {
-	return primary(err) == codeCorrupt || primary(err) == codeNotDB || errors.Is(err, errDamaged)
 }
 
 // setAside gives a damaged file, and what SQLite has beside it, another name.

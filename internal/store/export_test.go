@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 )
 
@@ -54,4 +55,44 @@ func (l *Lasting) TryNow() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.again = time.Time{}
+}
+
+// Blind has reading the disk fail, until it is told again.
+func (l *Lasting) Blind() (see func(), err error) {
+	eyes := l.disk.reader
+	if l.disk.reader, err = connect("/nonexistent/sessions.db", url.Values{"_pragma": {"query_only(1)"}}); err != nil {
+		return nil, err
+	}
+	return func() {
+		_ = l.disk.reader.Close()
+		l.disk.reader = eyes
+	}, nil
+}
+
+// Soon is Options under which maintenance begins at once, and a session on its way back to disk waits a minute.
+func Soon(o Options) Options {
+	o.tendAfter, o.landWait = time.Nanosecond, time.Minute
+	return o
+}
+
+// Changing tells that a session is being changed.
+func (l *Lasting) Changing(session string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.stays[session].turn) > 0
+}
+
+// Hold keeps everybody else from writing.
+func (d *Database) Hold(ctx context.Context) (release func() error, err error) {
+	tx, err := d.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return tx.Rollback, nil
+}
+
+// Free is how many pages of the file hold nothing.
+func (d *Database) Free(ctx context.Context) (n int, err error) {
+	err = d.writer.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&n)
+	return n, err
 }

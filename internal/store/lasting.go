@@ -1,33 +1,32 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/hermes-runtime/hermes/provider"
 )
 
 // Lasting is a Store on disk that is opened at its first use, and whose conversations go on in memory while the disk fails them: there is
-// no place, no permission, the file is damaged or of a newer version. It warns once, keeps trying, and then keeps on disk what came meanwhile.
+// no place, no permission, the file is damaged or of a newer version. It warns once, keeps trying, and then does on disk what was done in
+// memory meanwhile.
 type Lasting struct {
 	options Options
 	claims  claims
-	local   claims // where the disk takes no locks
+	local   claims        // where the disk takes no locks
+	opening chan struct{} // held by the one that makes a database
+	tending tending
 
-	mu     sync.RWMutex // for writing: what is where
-	disk   *Database    // nil = not open
-	memory *Database    // nil = not needed yet
-	adrift map[string]names
-	landed map[string]names // ids that were given out in memory, by session
-	again  time.Time        // when the disk is tried again
+	mu     sync.Mutex // of what follows; nothing is read or written under it
+	disk   *Database  // nil = not open
+	memory *Database  // nil = not needed yet
+	stays  map[string]*stay
+	again  time.Time // when a disk that failed is tried again, and
+	failed error     // why it couldn't be opened; nil = it could
 	warned bool
 	closed bool
 }
@@ -35,7 +34,7 @@ type Lasting struct {
 const (
 	// tryEvery is how long a disk that failed is left alone.
 	tryEvery = 3 * time.Second
-	// memoryIDs is the least id of a message in memory, so that it is none on disk.
+	// memoryIDs is below each id of a message in memory, and twice that below each of an event, so that they are none on disk.
 	memoryIDs = 1 << 40
 )
 
@@ -43,9 +42,13 @@ var errClosed = errors.New("the store is closed")
 
 // New makes a store. Nothing is opened.
 func New(o Options) *Lasting {
-	l := &Lasting{options: o, adrift: map[string]names{}, landed: map[string]names{}}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	o.tendAfter, o.landWait = cmp.Or(o.tendAfter, tendAfter), cmp.Or(o.landWait, landWait)
+	l := &Lasting{options: o, opening: make(chan struct{}, 1), stays: map[string]*stay{}}
 	if o.File != "" {
-		l.claims.dir = filepath.Join(filepath.Dir(o.File), "run", "sessions")
+		l.claims.dir = claimsBeside(o.File)
 	}
 	return l
 }
@@ -60,192 +63,241 @@ func failing(err error) bool {
 	return path || errors.Is(err, ErrReadOnly) || errors.Is(err, errDamaged)
 }
 
-// action does something in the database that holds a session. ids names messages by the ids that their callers may still know them by.
-type action func(d *Database, ids names) error
-
-// do has something done where a session is kept; "" is all of them. Where the disk fails it the session goes on in memory, and it is done
-// there.
-func (l *Lasting) do(ctx context.Context, session string, act action) error {
-	for range 2 {
-		done, err := l.try(ctx, session, act)
-		if done {
-			return err
-		}
-		if err := l.move(ctx, session, err); err != nil {
-			return err
-		}
-	}
-	_, err := l.try(ctx, session, act)
-	return err
+// passing tells whether an open file may get over an error by itself.
+func passing(err error) bool {
+	return busy(err) || primary(err) == codeFull || errors.Is(err, ErrReadOnly) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// read is do for what changes nothing: a file that isn't there is not made for it.
-func (l *Lasting) read(ctx context.Context, session string, act action) error {
-	empty, err := l.unmade(ctx)
-	if err != nil {
-		return err
-	}
-	if empty != nil {
-		return act(empty, nil)
-	}
-	return l.do(ctx, session, act)
-}
-
-// try does it where the session is now. It isn't done if the session has to be moved first; err says why, nil = it may be time to go back
-// to the disk.
-func (l *Lasting) try(ctx context.Context, session string, act action) (done bool, err error) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if l.closed {
-		return true, errClosed
-	}
-	if _, drifting := l.adrift[session]; drifting {
-		if time.Now().After(l.again) {
-			return false, nil
-		}
-		return true, act(l.memory, l.landed[session])
-	}
-	if l.disk == nil {
-		return false, nil
-	}
-	err = act(l.disk, l.landed[session])
-	return ctx.Err() != nil || !failing(err), err
-}
-
-// move opens the disk, brings a session back to it, or into memory if the disk has failed.
-func (l *Lasting) move(ctx context.Context, session string, failed error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return errClosed
-	}
-	if failed == nil {
-		failed = l.land(ctx, session)
-	}
-	if failed == nil || ctx.Err() != nil {
-		return failed
-	}
-	return l.drift(ctx, session, failed)
-}
-
-// open opens the disk if it isn't.
-func (l *Lasting) open(ctx context.Context) (err error) {
-	if l.disk == nil {
-		l.disk, err = Open(ctx, l.options)
-	}
-	return err
-}
-
-// land brings a session back to disk.
-func (l *Lasting) land(ctx context.Context, session string) error {
-	if err := l.open(ctx); err != nil {
-		return err
-	}
-	l.options.suspect = false
-	known, drifting := l.adrift[session]
-	if !drifting {
+// hold takes what one at a time may hold.
+func hold(ctx context.Context, turn chan struct{}) error {
+	select {
+	case turn <- struct{}{}:
 		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	c, err := l.memory.copyOut(ctx, session)
-	switch {
-	case errors.Is(err, ErrUnknown): // nothing came of it
-	case err != nil:
-		return err
-	default:
-		learned, err := l.disk.copyIn(ctx, session, c, known)
+}
+
+// change makes a change where the session is kept. Where the disk fails it the session goes on in memory, and it is made there.
+func (l *Lasting) change(ctx context.Context, session string, do change) ([]int64, error) {
+	s, err := l.stay(session)
+	if err != nil {
+		return nil, err
+	}
+	if err := hold(ctx, s.turn); err != nil {
+		return nil, fmt.Errorf("change session %s: %w", session, err)
+	}
+	defer func() { <-s.turn }()
+	if !l.waits(s) {
+		d, err := l.reach(ctx, session, s)
+		if err == nil {
+			var given []int64
+			if given, err = do(ctx, d, s.ids); err == nil || !failing(err) && l.is(d) {
+				s.on = d
+				return given, err
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if err := l.drift(ctx, session, s, d); err != nil {
+			return nil, err
+		}
+		l.fault(d, err)
+	}
+	m, err := l.remember(ctx)
+	if err != nil {
+		return nil, err
+	}
+	given, err := do(ctx, m, s.ids)
+	if err == nil {
+		s.undone = append(s.undone, deed{do, given})
+	}
+	return given, err
+}
+
+// read reads where a session is kept; "" is all of them. A file that isn't there is not made for it, and one that can't be opened holds
+// nothing.
+func (l *Lasting) read(ctx context.Context, session string, look func(d *Database, ids names) error) error {
+	for try := 1; ; try++ {
+		d, ids, err := l.where(ctx, session)
 		if err != nil {
 			return err
 		}
-		if l.landed[session] == nil {
-			l.landed[session] = names{}
+		err = look(d, ids)
+		if err == nil || ctx.Err() != nil || !failing(err) && l.holds(d) {
+			return err
 		}
-		maps.Copy(l.landed[session], learned)
-		if err := l.memory.Delete(ctx, session); err != nil {
+		if l.fault(d, err); try == 2 {
 			return err
 		}
 	}
-	delete(l.adrift, session)
-	l.warned = len(l.adrift) > 0
-	return nil
 }
 
-// drift has a session go on in memory, with what can be read of it.
-func (l *Lasting) drift(ctx context.Context, session string, why error) error {
-	l.again = time.Now().Add(tryEvery)
-	if !l.warned && l.options.Warn != nil {
-		l.options.Warn(fmt.Errorf("conversations go on in memory, until they can be kept again: %w", why))
+// where is the database to read a session from.
+func (l *Lasting) where(ctx context.Context, session string) (*Database, names, error) {
+	l.mu.Lock()
+	s, d, closed, file := l.stays[session], l.disk, l.closed, l.options.File
+	var ids names
+	adrift := false
+	if s != nil {
+		ids, adrift = s.ids, s.adrift
 	}
-	l.warned = true
-	if _, drifting := l.adrift[session]; drifting {
-		return nil
+	l.mu.Unlock()
+	if closed {
+		return nil, nil, errClosed
 	}
-	if err := l.remember(ctx); err != nil {
-		return err
+	if d != nil && !adrift {
+		return d, ids, nil
 	}
-	known := names{}
-	if l.disk != nil {
-		if c, err := l.disk.copyOut(ctx, session); err == nil {
-			if known, err = l.memory.copyIn(ctx, session, c, nil); err != nil {
-				return err
-			}
+	made := true
+	if !adrift && file != "" {
+		_, err := os.Stat(file)
+		made = !errors.Is(err, fs.ErrNotExist)
+	}
+	if !adrift && made {
+		d, err := l.open(ctx)
+		if err == nil || ctx.Err() != nil {
+			return d, ids, err
 		}
-		if damaged(why) {
-			_ = l.disk.Close() // it is looked at, and set aside, when it is opened again
-			l.disk, l.options.suspect = nil, true
-		}
+		l.fault(nil, err)
 	}
-	l.adrift[session] = known
-	return nil
+	m, err := l.remember(ctx)
+	return m, ids, err
 }
 
-// remember makes the memory if there is none.
-func (l *Lasting) remember(ctx context.Context) error {
-	if l.memory != nil {
-		return nil
-	}
-	o := l.options
-	o.File = ""
-	m, err := Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	if _, err := m.writer.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) VALUES ('messages', ?)", memoryIDs); err != nil {
-		return errors.Join(err, m.Close())
-	}
-	l.memory = m
-	return nil
-}
-
-// unmade is the memory as long as there is no file.
-func (l *Lasting) unmade(ctx context.Context) (*Database, error) {
+func (l *Lasting) stay(session string) (*stay, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.disk != nil || l.closed || l.options.File == "" {
-		return nil, nil
+	if l.closed {
+		return nil, errClosed
 	}
-	if _, err := os.Stat(l.options.File); !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	s := l.stays[session]
+	if s == nil {
+		s = &stay{turn: make(chan struct{}, 1)}
+		l.stays[session] = s
 	}
-	err := l.remember(ctx)
-	return l.memory, err
+	return s, nil
+}
+
+// waits tells of a session in memory that isn't to be brought back to disk yet.
+func (l *Lasting) waits(s *stay) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return s.adrift && time.Now().Before(l.again)
+}
+
+// is tells that a database is the disk: what one says that was closed meanwhile doesn't count.
+func (l *Lasting) is(d *Database) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return d == l.disk
+}
+
+// holds tells that a database is in use.
+func (l *Lasting) holds(d *Database) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return d == l.disk || d == l.memory
+}
+
+// open gives the disk, which it opens if it isn't and didn't fail just now.
+func (l *Lasting) open(ctx context.Context) (*Database, error) {
+	if err := hold(ctx, l.opening); err != nil {
+		return nil, err
+	}
+	defer func() { <-l.opening }()
+	l.mu.Lock()
+	d, o, err := l.disk, l.options, l.failed
+	tried := err != nil && time.Now().Before(l.again)
+	l.mu.Unlock()
+	if d != nil {
+		return d, nil
+	}
+	if tried {
+		return nil, err
+	}
+	d, err = Open(ctx, o)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed = err; err == nil {
+		l.disk, l.options.suspect = d, false
+		l.tending.begin(l.tend)
+	}
+	return d, err
+}
+
+// fault takes note of an error of the disk. It is told once. An open file that won't get over it is closed, to be opened anew.
+func (l *Lasting) fault(d *Database, why error) {
+	l.mu.Lock()
+	told, closes := l.warned, d != nil && d == l.disk && !passing(why)
+	l.warned = true
+	if closes {
+		l.disk, l.options.suspect = nil, l.options.suspect || damaged(why)
+	}
+	if l.again = time.Now().Add(tryEvery); closes && damaged(why) {
+		l.again = time.Time{} // what is damaged is set aside at once
+	}
+	l.mu.Unlock()
+	if !told {
+		l.options.Warn(fmt.Errorf("conversations go on in memory, until they can be kept again: %w", why))
+	}
+	if closes {
+		_ = d.Close() // that it fails is known
+	}
+}
+
+// remember gives the memory, which it makes if there is none.
+func (l *Lasting) remember(ctx context.Context) (*Database, error) {
+	if err := hold(ctx, l.opening); err != nil {
+		return nil, err
+	}
+	defer func() { <-l.opening }()
+	l.mu.Lock()
+	m, o := l.memory, l.options
+	l.mu.Unlock()
+	if m != nil {
+		return m, nil
+	}
+	o.File, o.suspect = "", false
+	m, err := Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.writer.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) VALUES ('messages', ?), ('events', ?)", memoryIDs, 2*memoryIDs); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.memory = m
+	return m, nil
 }
 
 // Close implements Store. What is in memory alone is brought to disk, if that works now.
 func (l *Lasting) Close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.closed {
+		l.mu.Unlock()
 		return nil
 	}
 	l.closed = true
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	l.again = time.Time{}
+	l.mu.Unlock()
+	l.tending.end()
+	ctx, cancel := context.WithTimeout(context.Background(), l.options.landWait)
 	defer cancel()
 	var errs []error
-	for session := range maps.Clone(l.adrift) {
-		if err := l.land(ctx, session); err != nil {
+	for session, s := range l.stays { // nobody adds to them any more
+		err := hold(ctx, s.turn)
+		if err == nil && s.adrift {
+			_, err = l.reach(ctx, session, s)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("session %s is lost: %w", session, err))
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, d := range []*Database{l.disk, l.memory} {
 		if d != nil {
 			errs = append(errs, d.Close())
@@ -254,147 +306,4 @@ func (l *Lasting) Close() error {
 	l.claims.close()
 	l.local.close()
 	return errors.Join(errs...)
-}
-
-// closeWait bounds the last try to bring conversations to disk.
-const closeWait = 5 * time.Second
-
-// Begin implements Store.
-func (l *Lasting) Begin(ctx context.Context, s Session) error {
-	return l.do(ctx, s.ID, func(d *Database, _ names) error { return d.Begin(ctx, s) })
-}
-
-// Append implements Store.
-func (l *Lasting) Append(ctx context.Context, session string, m ...Message) (ids []int64, err error) {
-	err = l.do(ctx, session, func(d *Database, _ names) error {
-		ids, err = d.Append(ctx, session, m...)
-		return err
-	})
-	return ids, err
-}
-
-// Amend implements Store.
-func (l *Lasting) Amend(ctx context.Context, session string, id int64, text string) error {
-	return l.do(ctx, session, func(d *Database, ids names) error { return d.Amend(ctx, session, ids.now(id), text) })
-}
-
-// Count implements Store.
-func (l *Lasting) Count(ctx context.Context, session string, u provider.Usage, calls int) error {
-	return l.do(ctx, session, func(d *Database, _ names) error { return d.Count(ctx, session, u, calls) })
-}
-
-// Find implements Store. A session that goes on in memory is found there.
-func (l *Lasting) Find(ctx context.Context, ref string) (s Session, err error) {
-	err = l.read(ctx, "", func(d *Database, _ names) error {
-		s, err = d.Find(ctx, ref)
-		return err
-	})
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if _, drifting := l.adrift[s.ID]; l.memory != nil && (drifting || errors.Is(err, ErrUnknown)) {
-		if err == nil {
-			ref = s.ID
-		}
-		if m, missed := l.memory.Find(ctx, ref); missed == nil {
-			return m, nil
-		}
-	}
-	return s, err
-}
-
-// Messages implements Store.
-func (l *Lasting) Messages(ctx context.Context, session string) (m []Message, err error) {
-	err = l.read(ctx, session, func(d *Database, _ names) error {
-		m, err = d.Messages(ctx, session)
-		return err
-	})
-	return m, err
-}
-
-// Compact implements Store.
-func (l *Lasting) Compact(ctx context.Context, session string, through int64, with []Message) error {
-	return l.do(ctx, session, func(d *Database, ids names) error { return d.Compact(ctx, session, ids.now(through), with) })
-}
-
-// now is the id that a message has now.
-func (n names) now(id int64) int64 {
-	if now, moved := n[id]; moved {
-		return now
-	}
-	return id
-}
-
-// Todos implements Store.
-func (l *Lasting) Todos(ctx context.Context, session string) (todos []Todo, err error) {
-	err = l.read(ctx, session, func(d *Database, _ names) error {
-		todos, err = d.Todos(ctx, session)
-		return err
-	})
-	return todos, err
-}
-
-// SetTodos implements Store.
-func (l *Lasting) SetTodos(ctx context.Context, session string, todos []Todo) error {
-	return l.do(ctx, session, func(d *Database, _ names) error { return d.SetTodos(ctx, session, todos) })
-}
-
-// List implements Store. Of sessions that go on in memory it shows what is on disk, as long as that can be read.
-func (l *Lasting) List(ctx context.Context, f Filter) (entries []Entry, err error) {
-	err = l.read(ctx, "", func(d *Database, _ names) error {
-		entries, err = d.List(ctx, f)
-		return err
-	})
-	return entries, err
-}
-
-// Search implements Store. Of sessions that go on in memory it searches what is on disk, as long as that can be read.
-func (l *Lasting) Search(ctx context.Context, q Query) (f Found, err error) {
-	err = l.read(ctx, "", func(d *Database, _ names) error {
-		f, err = d.Search(ctx, q)
-		return err
-	})
-	return f, err
-}
-
-// Look implements Store.
-func (l *Lasting) Look(ctx context.Context, session string, v View) (x Excerpt, err error) {
-	err = l.read(ctx, session, func(d *Database, ids names) error {
-		v.Anchor = ids.now(v.Anchor)
-		x, err = d.Look(ctx, session, v)
-		return err
-	})
-	return x, err
-}
-
-// Delete implements Store.
-func (l *Lasting) Delete(ctx context.Context, session string) error {
-	return l.do(ctx, session, func(d *Database, _ names) error { return d.Delete(ctx, session) })
-}
-
-// Post implements Store.
-func (l *Lasting) Post(ctx context.Context, session, kind string, data json.RawMessage) error {
-	return l.do(ctx, session, func(d *Database, _ names) error { return d.Post(ctx, session, kind, data) })
-}
-
-// Waiting implements Store.
-func (l *Lasting) Waiting(ctx context.Context, session string) (events []Event, err error) {
-	err = l.read(ctx, session, func(d *Database, _ names) error {
-		events, err = d.Waiting(ctx, session)
-		return err
-	})
-	return events, err
-}
-
-// Delivered implements Store.
-func (l *Lasting) Delivered(ctx context.Context, session string, ids ...int64) error {
-	return l.do(ctx, session, func(d *Database, _ names) error { return d.Delivered(ctx, session, ids...) })
-}
-
-// Claim implements Store. Where the disk takes no locks it holds within this process.
-func (l *Lasting) Claim(ctx context.Context, session string) (func(), error) {
-	release, err := l.claims.take(ctx, session)
-	if err != nil && !errors.Is(err, ErrInUse) && ctx.Err() == nil {
-		return l.local.take(ctx, session)
-	}
-	return release, err
 }

@@ -237,7 +237,12 @@ func (d *Database) messages(ctx context.Context, where string, args ...any) (out
 
 // Compact implements Store.
 func (d *Database) Compact(ctx context.Context, session string, through int64, with []Message) error {
-	return d.write(ctx, "compact session "+session, func(tx *sql.Tx) error {
+	_, err := d.compact(ctx, session, through, with)
+	return err
+}
+
+func (d *Database) compact(ctx context.Context, session string, through int64, with []Message) (ids []int64, err error) {
+	err = d.write(ctx, "compact session "+session, func(tx *sql.Tx) error {
 		if err := exists(ctx, tx, session); err != nil {
 			return err
 		}
@@ -260,7 +265,8 @@ func (d *Database) Compact(ctx context.Context, session string, through int64, w
 				return err
 			}
 		}
-		_, err = d.insert(ctx, tx, at, with)
+		ids, err = d.insert(ctx, tx, at, with)
 		return err
 	})
+	return ids, err
 }

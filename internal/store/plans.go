@@ -56,14 +56,19 @@ func exists(ctx context.Context, q queryer, session string) error {
 
 // Post implements Store.
 func (d *Database) Post(ctx context.Context, session, kind string, data json.RawMessage) error {
-	return d.write(ctx, "leave an event for session "+session, func(tx *sql.Tx) error {
+	_, err := d.post(ctx, session, kind, data)
+	return err
+}
+
+func (d *Database) post(ctx context.Context, session, kind string, data json.RawMessage) (id int64, err error) {
+	err = d.write(ctx, "leave an event for session "+session, func(tx *sql.Tx) error {
 		if err := exists(ctx, tx, session); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO events (session_id, kind, data, timestamp) VALUES (?, ?, ?, ?)",
-			session, kind, d.keep(string(data)), micros(time.Now()))
+		id, err = added(ctx, tx, "events ("+eventRow+")", []any{session, kind, d.keep(string(data)), micros(time.Now())})
 		return err
 	})
+	return id, err
 }
 
 // Waiting implements Store.

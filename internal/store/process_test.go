@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -254,7 +253,7 @@ func TestStore_ClaimsHoldBetweenProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	if names, err := filepath.Glob(filepath.Join(filepath.Dir(file), "run", "sessions", "*")); err != nil || !slices.Equal(names, []string{filepath.Join(filepath.Dir(file), "run", "sessions", "a%2Fb.lock")}) {
-		t.Errorf("%v %v", names, err)
+	if names, err := filepath.Glob(filepath.Join(filepath.Dir(file), "run", "sessions", "*")); err != nil || len(names) > 0 {
+		t.Errorf("it leaves %v %v", names, err)
 	}
 }

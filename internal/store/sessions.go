@@ -311,19 +311,16 @@ func cut(text string, n int) string {
 	return text
 }
 
-// deleteStep is how many messages go in one transaction: it stays below 50 ms (STO-5).
-const deleteStep = 50
-
 // Delete implements Store.
 func (d *Database) Delete(ctx context.Context, session string) error {
 	for more := true; more; {
 		if err := d.write(ctx, "delete session "+session, func(tx *sql.Tx) error {
-			r, err := tx.ExecContext(ctx, "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE session_id = ? LIMIT ?)", session, deleteStep)
+			r, err := tx.ExecContext(ctx, deleteSQL, session, deleteStep, deleteChars)
 			if err != nil {
 				return err
 			}
 			n, err := r.RowsAffected()
-			more = n == deleteStep
+			more = n > 0
 			return err
 		}); err != nil {
 			return err
@@ -333,3 +330,12 @@ func (d *Database) Delete(ctx context.Context, session string) error {
 		return changed(tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = ?", session))(session)
 	})
 }
+
+// deleteSQL deletes as many of a session's messages as a step may, and one at least.
+const deleteSQL = `
+DELETE FROM messages WHERE id IN (
+	SELECT id FROM (
+		SELECT id, row_number() OVER some AS n, sum(size) OVER some AS total FROM (
+			SELECT id, length(content) + length(calls) AS size FROM messages WHERE session_id = ?1 LIMIT ?2)
+		WINDOW some AS (ORDER BY id))
+	WHERE n = 1 OR total <= ?3)`
