@@ -261,6 +261,8 @@ func TestTryLock_WaitsForNobody(t *testing.T) {
 	_ = again.Unlock()
 	if _, ok, err := atomicfile.TryLock(filepath.Join(path, "below")); ok || err == nil {
 		t.Errorf("a place that can't be: %v, %v", ok, err)
+	}
+}
 
 // A lock whose holders remove its file is held by one at a time all the same, and nothing is left of it.
 func TestLock_RemovedFile(t *testing.T) {

@@ -3,6 +3,8 @@ package chat
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hermes-runtime/hermes/internal/ansi"
 )
 
 // redraw shows what stands below the text as it is now.
@@ -23,19 +25,46 @@ func (s *Screen) erase() string {
 	if s.still {
 		return "\n"
 	}
+	cols, _ := s.size()
 	b := "\r"
 	if s.above > 0 {
 		b = fmt.Sprintf("\x1b[%dA\r", s.above)
 	}
 	b += "\x1b[J"
-	cols, _ := s.o.Size()
 	switch {
 	case s.text.col >= cols: // the text's next character begins this line
-		s.text.col = 0
+		s.text.end()
 	case s.text.col > 0:
 		b += fmt.Sprintf("\x1b[A\x1b[%dG", s.text.col+1)
 	}
 	return b
+}
+
+// size is that of the screen. Where its width has changed, the terminal has broken anew what stands on it: rows that became too long take
+// several. (One that cuts them off instead shows a row less of what has scrolled by.)
+func (s *Screen) size() (cols, rows int) {
+	cols, rows = s.o.Size()
+	if s.cols == cols {
+		return cols, rows
+	}
+	if s.cols > 0 {
+		s.above = s.at / cols
+		for _, l := range s.lines {
+			s.above += max(1, (columns(ansi.Strip(l))+cols-1)/cols)
+		}
+		s.text.col = advance(0, cols, s.text.line)
+	}
+	s.cols, s.text.cols = cols, cols
+	return cols, rows
+}
+
+// fitted draws anew on a screen whose width has changed.
+func (s *Screen) fitted() {
+	s.do(func() {
+		if cols, _ := s.o.Size(); cols != s.cols {
+			s.redraw()
+		}
+	})
 }
 
 // promptSign stands before a message.
@@ -46,13 +75,14 @@ func (s *Screen) draw() string {
 	if s.still {
 		return s.echo()
 	}
-	cols, rows := s.o.Size()
+	cols, rows := s.size()
 	lines := s.running(cols-1, rows/2)
 	back := ""
-	s.above = len(lines) - 1
+	s.above, s.at = len(lines)-1, 0
 	if s.prompt || !s.ed.empty() {
 		message, row, col := s.message(cols-1, max(1, rows/3))
 		s.above += 1 + row
+		s.at = col
 		if n := len(message) - 1 - row; n > 0 {
 			back = fmt.Sprintf("\x1b[%dA", n)
 		}
@@ -67,6 +97,7 @@ func (s *Screen) draw() string {
 		return ""
 	}
 	s.drawn = true
+	s.lines = lines[:max(0, s.above)]
 	b := strings.Join(lines, "\n") + back
 	if s.text.col > 0 {
 		b = "\n" + b

@@ -231,8 +231,10 @@ func (p *play) sit(t *testing.T, look chat.ScreenOptions, o chat.Options) *seat 
 var duration = regexp.MustCompile(`\d+(\.\d)? s\b`)
 
 // screen is what a terminal shows after it was sent text: rows without trailing spaces, without empty ones at the end; times are all N s.
-func screen(text string) string {
-	em := vt.NewEmulator(80, 24)
+func screen(text string) string { return screenOf(80, text) }
+
+func screenOf(cols int, text string) string {
+	em := vt.NewEmulator(cols, 24)
 	defer em.Close()
 	_, _ = em.Write([]byte(text))
 	var rows []string

@@ -36,8 +36,11 @@ type Screen struct {
 	still   bool // nothing that stands on the screen is changed
 	ours    bool // the last line is one of ours: line breaks before the text are left out
 	drawn   bool
-	above   int    // rows of what is drawn above the cursor
-	echoed  string // still: of the message, what stands behind the prompt
+	above   int      // rows of what is drawn above the cursor, and
+	lines   []string // what stands in them
+	at      int      // the cursor's column
+	cols    int      // the width that all that was drawn for
+	echoed  string   // still: of the message, what stands behind the prompt
 	calls   []*call
 	waiting time.Time // since when the model is waited for; zero = it isn't
 	ed      *editor
@@ -125,7 +128,7 @@ func (s *Screen) finish() string {
 	if s.text.col == 0 {
 		return ""
 	}
-	s.text.col = 0
+	s.text.end()
 	return "\n"
 }
 
@@ -170,7 +173,7 @@ func (s *Screen) stream(text string) {
 	s.waiting = time.Time{}
 	s.ours = false
 	s.rest(s.erase())
-	s.text.cols, _ = s.o.Size()
+	s.size()
 	_, _ = io.WriteString(s.clean, text)
 	s.rest(s.draw())
 }
@@ -178,14 +181,26 @@ func (s *Screen) stream(text string) {
 // track follows where the model's text stands.
 type track struct {
 	to   io.Writer
-	cols int // of the screen
-	col  int // behind the last line
+	cols int    // of the screen
+	col  int    // behind the last line
+	line string // that line, as far as it wasn't ended
 }
 
 func (t *track) Write(p []byte) (int, error) {
 	t.col = advance(t.col, t.cols, string(p))
+	t.line += string(p)
+	t.line = t.line[strings.LastIndexByte(t.line, '\n')+1:]
+	if len(t.line) > mostLine {
+		t.line = t.line[len(t.line)-mostLine/2:]
+	}
 	return t.to.Write(p)
 }
+
+// mostLine is how many bytes of a line count when the screen's width changes.
+const mostLine = 16 * 1024
+
+// end is told that the line was ended by another.
+func (t *track) end() { t.col, t.line = 0, "" }
 
 // expect shows whether a message is expected. While a turn runs, one that is being written is shown all the same.
 func (s *Screen) expect(on bool) {
@@ -262,16 +277,18 @@ func (s *Screen) sent(text string) {
 func (s *Screen) clear() {
 	s.do(func() {
 		if !s.still {
-			s.drawn, s.text.col = false, 0
+			s.drawn = false
+			s.text.end()
 			s.rest("\x1b[H\x1b[2J" + s.draw())
 		}
 	})
 }
 
-// tick shows the time.
+// tick shows the time, and a width that has changed unnoticed.
 func (s *Screen) tick() {
 	s.do(func() {
-		if !s.still && (len(s.calls) > 0 || !s.waiting.IsZero()) {
+		cols, _ := s.o.Size()
+		if !s.still && (len(s.calls) > 0 || !s.waiting.IsZero() || cols != s.cols) {
 			s.redraw()
 		}
 	})

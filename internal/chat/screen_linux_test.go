@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hermes-runtime/hermes/internal/chat"
@@ -163,5 +164,38 @@ func TestScreen_ColourOnlyWhereItIsWanted(t *testing.T) {
 		if got := colour.MatchString(s.Text()); got != want {
 			t.Errorf("colour %v, want %v: %q", got, want, s.Text())
 		}
+	}
+}
+
+// CHAT-2: on a screen that has become narrower, or wider, what is drawn is drawn anew, and nothing is left of what was. The narrow
+// terminal is one that saw all from the beginning: it stands as one does that has broken its rows anew.
+func TestScreen_ANewWidth(t *testing.T) {
+	sent := strings.Repeat("0123456789", 9)
+	for name, text := range map[string]string{"short": "One two", "more than a row": strings.Repeat("words ", 10), "full row": strings.Repeat("x", 39), "wide": "日本語の テキスト"} {
+		t.Run(name, func(t *testing.T) {
+			wait := make(chan struct{})
+			p := &play{lines: []line{{text: text + " ", wait: wait, then: "three."}}}
+			s := p.sit(t, chat.ScreenOptions{}, chat.Options{})
+			s.say("go")
+			s.shows(screen(text))
+			s.Type(t, "\x1b[200~"+sent+"\x1b[201~")
+			s.shows("\n> " + sent[:77] + "\n" + sent[77:])
+			s.Resize(t, 40, 24)
+			if err := syscall.Kill(syscall.Getpid(), syscall.SIGWINCH); err != nil {
+				t.Fatal(err)
+			}
+			message := "\n> " + sent[:37] + "\n" + sent[37:76] + "\n" + sent[76:]
+			narrow := func(text string) {
+				t.Helper()
+				want := "> go\n" + screenOf(40, text) + message
+				s.Until(t, fmt.Sprintf("it doesn't show %q", want), func(shown string) bool { return strings.HasSuffix(screenOf(40, shown), want) })
+			}
+			narrow(text)
+			close(wait)
+			narrow(text + " three.")
+			s.Resize(t, 100, 24)
+			s.Type(t, "\x15/exit\r")
+			s.leaves(0, "s1")
+		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +58,11 @@ const (
 func (t *talk) run(ctx context.Context) int {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
+	resized := make(chan os.Signal, 1)
+	if len(resizes) > 0 {
+		signal.Notify(resized, resizes...)
+		defer signal.Stop(resized)
+	}
 	t.screen.expect(true)
 	for !t.ended {
 		var done <-chan func()
@@ -76,6 +83,8 @@ func (t *talk) run(ctx context.Context) int {
 			t.screen.expect(true)
 		case <-second.C:
 			t.screen.tick()
+		case <-resized:
+			t.screen.fitted()
 		case <-ctx.Done():
 			t.leave(exitInterrupted)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func (a *app) talk(ctx context.Context, t talk) error {
 	if t.json {
 		show = a.tellJSON
 	}
-	said := &teller{runtime: rt, out: ansi.ForPeople(a.out)}
+	said := &teller{runtime: rt, out: ansi.ForPeople(a.out), shared: term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stderr.Fd()))}
 	o := t.options(a)
 	o.Session.Setting, o.Listen = approval.SingleQuery, func(e agent.Event) { show(said, e) }
 	c, err := rt.Converse(ctx, o)
@@ -140,6 +141,17 @@ type teller struct {
 	runtime *runtime.Runtime
 	out     *ansi.Writer // what a model says can't drive the terminal
 	open    bool         // stdout stands within a line
+	shared  bool         // stderr is on the same terminal, and
+	ours    bool         // what stands on it last is ours: line breaks before the text are left out
+}
+
+// line prints a line on stderr, which doesn't begin behind what the model says.
+func (s *teller) line(w io.Writer, text string) {
+	if s.open && s.shared {
+		text = "\n" + text
+	}
+	s.open, s.ours = s.open && !s.shared, s.shared
+	fmt.Fprintln(w, text)
 }
 
 // tellJSON prints each event as a line.
@@ -153,16 +165,20 @@ func (a *app) tellJSON(_ *teller, e agent.Event) {
 func (a *app) tellText(s *teller, e agent.Event) {
 	switch e.Type {
 	case agent.EventText:
+		if s.ours {
+			e.Text = strings.TrimLeft(e.Text, "\n")
+			s.ours = e.Text == ""
+		}
 		_, _ = io.WriteString(s.out, e.Text)
-		s.open = !strings.HasSuffix(e.Text, "\n")
+		s.open = e.Text != "" && !strings.HasSuffix(e.Text, "\n")
 	case agent.EventToolEnd:
 		mark := "✓"
 		if e.Status != "ok" {
 			mark = "✗"
 		}
-		fmt.Fprintf(a.err, "hermes: %s %s %s %s\n", s.runtime.Registry().Emoji(e.Tool), onLine(e.Tool), mark, time.Duration(e.Seconds*float64(time.Second)).Round(time.Millisecond))
+		s.line(a.err, fmt.Sprintf("hermes: %s %s %s %s", s.runtime.Registry().Emoji(e.Tool), onLine(e.Tool), mark, time.Duration(e.Seconds*float64(time.Second)).Round(time.Millisecond)))
 	case agent.EventNotice:
-		fmt.Fprintln(a.err, "hermes:", onLine(e.Text))
+		s.line(a.err, "hermes: "+onLine(e.Text))
 	case agent.EventDone:
 		_ = s.out.Close()
 		if s.open {

@@ -20,12 +20,12 @@ import (
 
 func (a *app) sessions() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "sessions", Short: "List, show, search and export conversations",
+		Use: "sessions", Short: "List, show, search, export and delete conversations",
 		Long: "Conversations that were kept, in sessions.db of HERMES_HOME.\n" +
 			"A REF names one by its id, the beginning of its id, its title, or \"last\".",
 		Example: "  hermes sessions list\n  hermes sessions show last",
 	}
-	cmd.AddCommand(a.sessionsList(), a.sessionsShow(), a.sessionsSearch(), a.sessionsExport())
+	cmd.AddCommand(a.sessionsList(), a.sessionsShow(), a.sessionsSearch(), a.sessionsExport(), a.sessionsDelete(), a.sessionsPrune(), a.sessionsRecover())
 	return cmd
 }
 
@@ -71,7 +71,10 @@ func (a *app) sessionsList() *cobra.Command {
 		Use: "list", Short: "Conversations, those that went on last first",
 		Example: "  hermes sessions list --limit 5\n  hermes sessions list --all --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rt, err := a.open(cmd.Context())
+			if limit < 0 {
+				return usage("--limit is a number from 0 up")
+			}
+			kept, err := a.kept(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -79,7 +82,7 @@ func (a *app) sessionsList() *cobra.Command {
 			if all {
 				f = store.Filter{Limit: limit, Archived: true}
 			}
-			list, err := rt.Store().List(cmd.Context(), f)
+			list, err := kept.List(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
@@ -90,6 +93,9 @@ func (a *app) sessionsList() *cobra.Command {
 			}
 			if asJSON {
 				return a.printJSON(views)
+			}
+			if len(views) == 0 {
+				fmt.Fprintln(a.err, "hermes: no conversations yet")
 			}
 			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 			for i := range views {
@@ -165,15 +171,32 @@ func (a *app) sessionsShow() *cobra.Command {
 
 // find gives the store, and the session that a reference names.
 func (a *app) find(ctx context.Context, ref string) (store.Store, store.Session, error) {
-	rt, err := a.open(ctx)
+	kept, err := a.kept(ctx)
 	if err != nil {
 		return nil, store.Session{}, err
 	}
-	s, err := rt.Store().Find(ctx, ref)
+	s, err := kept.Find(ctx, ref)
 	if missing, ok := errors.AsType[*store.NotFound](err); ok && len(missing.Near) == 0 {
 		err = fmt.Errorf("%w; `hermes sessions list --all` shows what there is", err)
 	}
-	return rt.Store(), s, err
+	return kept, s, err
+}
+
+// kept gives the store, once its file has been opened or there is none yet.
+func (a *app) kept(ctx context.Context) (store.Store, error) {
+	if _, err := a.disk(ctx); err != nil {
+		return nil, err
+	}
+	return a.rt.Store(), nil
+}
+
+// disk gives the file itself, to change what is in it.
+func (a *app) disk(ctx context.Context) (*store.Database, error) {
+	rt, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return rt.Store().Disk(ctx)
 }
 
 func (a *app) printConversation(s *store.Session, messages []store.Message, full bool) error {
@@ -221,12 +244,12 @@ func (a *app) sessionsSearch() *cobra.Command {
 			if order != store.ByRelevance && order != store.Newest && order != store.Oldest || limit < 1 {
 				return usage("--sort is newest or oldest, and --limit a number from 1 up")
 			}
-			rt, err := a.open(cmd.Context())
+			kept, err := a.kept(cmd.Context())
 			if err != nil {
 				return err
 			}
 			roles := []provider.Role{provider.User, provider.Assistant, provider.Tool}
-			found, err := rt.Store().Search(cmd.Context(), store.Query{Text: quoted(args), Roles: roles, Sort: order, Limit: limit})
+			found, err := kept.Search(cmd.Context(), store.Query{Text: quoted(args), Roles: roles, Sort: order, Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -328,11 +351,11 @@ func (a *app) chosen(ctx context.Context, refs []string) (out []store.Session, e
 	if len(refs) > 0 {
 		return out, nil
 	}
-	rt, err := a.open(ctx)
+	kept, err := a.kept(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := rt.Store().List(ctx, store.Filter{Archived: true})
+	all, err := kept.List(ctx, store.Filter{Archived: true})
 	for i := range all {
 		out = append(out, all[len(all)-1-i].Session)
 	}

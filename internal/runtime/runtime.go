@@ -186,7 +186,10 @@ func (r *Runtime) build() {
 		r.observer.Watch(observe.Gauges{Abandoned: r.door.Abandoned, Pending: r.desk.Pending})
 	}
 	r.scripts = script.New(script.Options{Home: r.home, Getenv: r.Getenv, Log: r.log, Tell: r.tell, GOOS: o.GOOS})
-	r.store = store.New(store.Options{File: filepath.Join(r.home, "sessions.db"), Redact: r.redactor.Known, Warn: r.warn})
+	r.store = store.New(store.Options{
+		File: filepath.Join(r.home, "sessions.db"), Redact: r.redactor.Known, Warn: r.warn,
+		Keep: time.Duration(r.settings.kept.KeepDays) * 24 * time.Hour,
+	})
 	r.services.held = []any{
 		r, r.registry, r.redactor, r.secrets, r.hooks, r.places, r.door, &r.memory, &r.sudo, r.scripts, r.jobs,
 		memory.New(r.home, r.settings.notes), r.store,
@@ -217,7 +220,7 @@ func (r *Runtime) Config() *config.Document { return r.doc }
 func (r *Runtime) Registry() *registry.Registry { return r.registry }
 
 // Store keeps conversations. Its file is opened at the first use.
-func (r *Runtime) Store() store.Store { return r.store }
+func (r *Runtime) Store() *store.Lasting { return r.store }
 
 // Problems are the faults that were found in configuration and registrations, each told once.
 func (r *Runtime) Problems() []error {

@@ -70,11 +70,17 @@ type auditSettings struct {
 
 func (*auditSettings) Section() string { return "audit" }
 
+type keepSettings struct {
+	KeepDays int `yaml:"keep_days" default:"0" min:"0" max:"36500" help:"days after which a conversation in which nothing happens is deleted; 0 = never"`
+}
+
+func (*keepSettings) Section() string { return "sessions" }
+
 func init() {
 	config.Register(
 		func() config.Sectioned { return &callSettings{} }, func() config.Sectioned { return &outputSettings{} },
 		func() config.Sectioned { return &registrySettings{} }, func() config.Sectioned { return &rootSettings{} },
-		func() config.Sectioned { return &auditSettings{} },
+		func() config.Sectioned { return &auditSettings{} }, func() config.Sectioned { return &keepSettings{} },
 	)
 }
 
@@ -92,6 +98,7 @@ type settings struct {
 
 	security session.Secrecy
 	audit    auditSettings
+	kept     keepSettings
 	jobs     process.Config
 	notes    memory.Config
 	skills   skill.Config
@@ -101,7 +108,7 @@ type settings struct {
 // read fills s; problems are told and their fields have defaults.
 func (s *settings) read(d *config.Document, warn func(error)) {
 	for _, part := range []config.Sectioned{&s.calls, &s.output, &s.registry, &s.model, &s.root, &s.agent, &s.guardrails, &s.compression,
-		&s.security, &s.audit, &s.jobs, &s.notes, &s.skills, &s.mirror} {
+		&s.security, &s.audit, &s.kept, &s.jobs, &s.notes, &s.skills, &s.mirror} {
 		if err := d.Decode(part.Section(), part); err != nil {
 			for _, e := range unjoin(err) {
 				warn(e)

@@ -51,8 +51,10 @@ func (c *claims) take(ctx context.Context, session string) (func(), error) {
 		defer cancel()
 		var err error
 		lock, err = atomicfile.Lock(waiting, filepath.Join(c.dir, url.PathEscape(session)+lockSuffix))
-		if errors.Is(err, atomicfile.ErrLocked) && ctx.Err() == nil {
-			err = ErrInUse
+		if errors.Is(err, atomicfile.ErrLocked) {
+			if err = context.Cause(ctx); err == nil {
+				err = ErrInUse
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("use session %s: %w", session, err)

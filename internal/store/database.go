@@ -40,11 +40,11 @@ type Options struct {
 
 // Database is a Store in one SQLite database, on disk or in memory.
 type Database struct {
-	options  Options
-	writer   *sql.DB // one connection; each transaction takes the lock of the database at its beginning
-	reader   *sql.DB // the writer, where the database is in memory
-	readOnly bool    // written by a newer version
-	claims   claims
+	options Options
+	writer  *sql.DB // one connection; each transaction takes the lock of the database at its beginning
+	reader  *sql.DB // the writer, where the database is in memory
+	refuses error   // why nothing can be written; nil = it can
+	claims  claims
 }
 
 // Open opens the database, makes it if it isn't there, and brings its schema up to date. A file that is damaged is set aside.
@@ -63,6 +63,9 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 		return nil, fmt.Errorf("make the directory of the store: %w", err)
 	}
 	d, err := openFile(ctx, o)
+	if err != nil && !damaged(err) && !busy(err) && ctx.Err() == nil {
+		return openRead(ctx, o, err)
+	}
 	if !damaged(err) {
 		return d, err
 	}
@@ -215,7 +218,7 @@ func (d *Database) migrate(ctx context.Context, steps []migration) error {
 		return err
 	}
 	if version > len(steps) {
-		d.readOnly = true
+		d.refuses = ErrReadOnly
 		d.options.Warn(fmt.Errorf("%s: %w (schema %d, this one knows %d): conversations can be read, new ones are not kept; use the newer version, or another HERMES_HOME", d.options.File, ErrReadOnly, version, len(steps)))
 		return nil
 	}
@@ -278,7 +281,7 @@ func (d *Database) copyBefore(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = held.Unlock() }()
+	defer func() { _ = held.UnlockAndRemove() }()
 	part := name + ".part"
 	_ = os.Remove(part) // what a crash has left
 	if _, err := d.writer.ExecContext(ctx, "VACUUM INTO ?", part); err != nil {
@@ -292,8 +295,8 @@ func (d *Database) copyBefore(ctx context.Context, n int) error {
 
 // write makes changes in one transaction that has the database for itself.
 func (d *Database) write(ctx context.Context, what string, do func(tx *sql.Tx) error) error {
-	err := ErrReadOnly
-	if !d.readOnly {
+	err := d.refuses
+	if err == nil {
 		err = retry(ctx, func() error { return d.once(ctx, do) })
 	}
 	if err != nil {
@@ -342,7 +345,7 @@ func setAside(ctx context.Context, o Options, why error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = held.Unlock() }()
+	defer func() { _ = held.UnlockAndRemove() }()
 	if d, err := openFile(ctx, Options{File: o.File, Warn: func(error) {}, suspect: o.suspect}); !damaged(err) { // another process was quicker
 		if err == nil {
 			err = d.Close()
@@ -355,7 +358,7 @@ func setAside(ctx context.Context, o Options, why error) error {
 			return fmt.Errorf("set the damaged store aside: %w", err)
 		}
 	}
-	o.Warn(fmt.Errorf("the store is damaged (%w): it is set aside as %s, and a new one begun", why, to))
+	o.Warn(fmt.Errorf("the store is damaged (%w): it is set aside as %s, and a new one begun; `hermes sessions recover %[2]s` brings back what can be read of it", why, to))
 	return nil
 }
 
@@ -363,7 +366,7 @@ func setAside(ctx context.Context, o Options, why error) error {
 func (d *Database) Close() error {
 	d.claims.close()
 	var errs []error
-	if d.options.File != "" && !d.readOnly {
+	if d.options.File != "" && d.refuses == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_, _ = d.writer.ExecContext(ctx, "PRAGMA analysis_limit=400; PRAGMA optimize") // what fails here is done another time

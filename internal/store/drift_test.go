@@ -15,7 +15,7 @@ import (
 // written is a store with a session "a", that holds something of everything, and "b".
 func written(t *testing.T, o store.Options) (*store.Lasting, []int64) {
 	t.Helper()
-	l := store.New(o)
+	l := store.New(store.Patient(o))
 	t.Cleanup(func() { _ = l.Close() })
 	if err := errors.Join(l.Begin(t.Context(), store.Session{ID: "a", Title: "one", Model: "m"}), l.Begin(t.Context(), store.Session{ID: "b"})); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,9 @@ func TestLasting_WhatCantBeReadStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	more := add(t, l, "a", big, "4")
+	more := add(t, l, "a", big)
+	l.TryLater()
+	more = append(more, add(t, l, "a", "4")...)
 	if err := errors.Join(l.Post(ctx, "a", "other", []byte("2")), l.Count(ctx, "a", provider.Usage{Input: 7}, 1), l.Amend(ctx, "a", more[1], "4!")); err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +97,7 @@ func TestLasting_WhatOthersDidMeanwhileStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	more := add(t, l, "a", big, "5")
+	l.TryLater()
 	other := opened(t, file)
 	add(t, other, "a", "3")
 	if err := errors.Join(
@@ -122,7 +125,7 @@ func TestLasting_OneThatWaitsHoldsUpNoOther(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "sessions.db")
-	l, _ := written(t, store.Soon(store.Options{File: file}))
+	l, _ := written(t, store.Options{File: file})
 	if err := l.Room(ctx, 0); err != nil {
 		t.Fatal(err)
 	}

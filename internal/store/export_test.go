@@ -57,6 +57,13 @@ func (l *Lasting) TryNow() {
 	l.again = time.Time{}
 }
 
+// TryLater leaves a disk that failed alone for an hour.
+func (l *Lasting) TryLater() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.again = time.Now().Add(time.Hour)
+}
+
 // Blind has reading the disk fail, until it is told again.
 func (l *Lasting) Blind() (see func(), err error) {
 	eyes := l.disk.reader
@@ -69,9 +76,15 @@ func (l *Lasting) Blind() (see func(), err error) {
 	}, nil
 }
 
-// Soon is Options under which maintenance begins at once, and a session on its way back to disk waits a minute.
+// Soon is Options under which maintenance begins at once.
 func Soon(o Options) Options {
-	o.tendAfter, o.landWait = time.Nanosecond, time.Minute
+	o.tendAfter = time.Nanosecond
+	return o
+}
+
+// Patient is Options under which a session on its way back to disk has a minute, so that a busy machine may take its time.
+func Patient(o Options) Options {
+	o.landWait = time.Minute
 	return o
 }
 

@@ -32,7 +32,7 @@ func TestLasting_GoesOnWhileARealDiskIsFull(t *testing.T) {
 	fill()
 	file := filepath.Join(dir, "sessions.db")
 	var warned warnings
-	l := store.New(store.Options{File: file, Warn: warned.add})
+	l := store.New(store.Patient(store.Options{File: file, Warn: warned.add}))
 	defer l.Close()
 	if err := l.Begin(t.Context(), store.Session{ID: "a"}); err != nil {
 		t.Fatal(err)

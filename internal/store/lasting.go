@@ -63,9 +63,12 @@ func failing(err error) bool {
 	return path || errors.Is(err, ErrReadOnly) || errors.Is(err, errDamaged)
 }
 
-// passing tells whether an open file may get over an error by itself.
-func passing(err error) bool {
-	return busy(err) || primary(err) == codeFull || errors.Is(err, ErrReadOnly) || errors.Is(err, context.DeadlineExceeded)
+// passing tells whether a file that is open may get over an error, or will never.
+func (d *Database) passing(err error) bool {
+	if d.refuses != nil {
+		return errors.Is(d.refuses, ErrReadOnly)
+	}
+	return busy(err) || primary(err) == codeFull || errors.Is(err, context.DeadlineExceeded)
 }
 
 // hold takes what one at a time may hold.
@@ -137,7 +140,7 @@ func (l *Lasting) read(ctx context.Context, session string, look func(d *Databas
 // where is the database to read a session from.
 func (l *Lasting) where(ctx context.Context, session string) (*Database, names, error) {
 	l.mu.Lock()
-	s, d, closed, file := l.stays[session], l.disk, l.closed, l.options.File
+	s, d, closed := l.stays[session], l.disk, l.closed
 	var ids names
 	adrift := false
 	if s != nil {
@@ -150,12 +153,7 @@ func (l *Lasting) where(ctx context.Context, session string) (*Database, names, 
 	if d != nil && !adrift {
 		return d, ids, nil
 	}
-	made := true
-	if !adrift && file != "" {
-		_, err := os.Stat(file)
-		made = !errors.Is(err, fs.ErrNotExist)
-	}
-	if !adrift && made {
+	if !adrift && l.made() {
 		d, err := l.open(ctx)
 		if err == nil || ctx.Err() != nil {
 			return d, ids, err
@@ -164,6 +162,21 @@ func (l *Lasting) where(ctx context.Context, session string) (*Database, names, 
 	}
 	m, err := l.remember(ctx)
 	return m, ids, err
+}
+
+// made tells that there is a file, or that it can't be told.
+func (l *Lasting) made() bool {
+	_, err := os.Stat(l.options.File)
+	return l.options.File == "" || !errors.Is(err, fs.ErrNotExist)
+}
+
+// Disk gives the file, for who looks after what is kept and hasn't a conversation: where it can't be opened that is an error. As long as
+// there is none it holds nothing.
+func (l *Lasting) Disk(ctx context.Context) (*Database, error) {
+	if !l.made() {
+		return l.remember(ctx)
+	}
+	return l.open(ctx)
 }
 
 func (l *Lasting) stay(session string) (*stay, error) {
@@ -230,7 +243,7 @@ func (l *Lasting) open(ctx context.Context) (*Database, error) {
 // fault takes note of an error of the disk. It is told once. An open file that won't get over it is closed, to be opened anew.
 func (l *Lasting) fault(d *Database, why error) {
 	l.mu.Lock()
-	told, closes := l.warned, d != nil && d == l.disk && !passing(why)
+	told, closes := l.warned, d != nil && d == l.disk && !d.passing(why)
 	l.warned = true
 	if closes {
 		l.disk, l.options.suspect = nil, l.options.suspect || damaged(why)

@@ -315,20 +315,18 @@ func cut(text string, n int) string {
 func (d *Database) Delete(ctx context.Context, session string) error {
 	for more := true; more; {
 		if err := d.write(ctx, "delete session "+session, func(tx *sql.Tx) error {
-			r, err := tx.ExecContext(ctx, deleteSQL, session, deleteStep, deleteChars)
-			if err != nil {
+			if _, err := tx.ExecContext(ctx, deleteSQL, session, deleteStep, deleteChars); err != nil {
 				return err
 			}
-			n, err := r.RowsAffected()
-			more = n > 0
-			return err
+			if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM messages WHERE session_id = ?)", session).Scan(&more); err != nil || more {
+				return err
+			}
+			return changed(tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = ?", session))(session)
 		}); err != nil {
 			return err
 		}
 	}
-	return d.write(ctx, "delete session "+session, func(tx *sql.Tx) error {
-		return changed(tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = ?", session))(session)
-	})
+	return nil
 }
 
 // deleteSQL deletes as many of a session's messages as a step may, and one at least.

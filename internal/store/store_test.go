@@ -56,7 +56,7 @@ func dirWithFile(t *testing.T) string {
 
 func lasting(t *testing.T, file string, warn func(error)) *store.Lasting {
 	t.Helper()
-	l := store.New(store.Options{File: file, Redact: storetest.Redact, Warn: warn})
+	l := store.New(store.Patient(store.Options{File: file, Redact: storetest.Redact, Warn: warn}))
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }

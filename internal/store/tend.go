@@ -14,7 +14,7 @@ const (
 	tendCheck = time.Hour        // how often a process looks whether it is time
 	tendEvery = 24 * time.Hour   // for all processes together
 
-	// A step of maintenance stays below 50 ms, and between two there is time for whoever waits to write (STO-5).
+	// A step of maintenance stays below 50 ms, and between two there is as much time for whoever waits to write, this much at most (STO-5).
 	tendPause   = 20 * time.Millisecond
 	deleteStep  = 50         // messages, and
 	deleteChars = 128 * 1024 // of them together, if it is more than one
@@ -68,7 +68,7 @@ func (l *Lasting) tend(ctx context.Context) {
 // Tend does what keeps the file small and quick, if it hasn't been done within a day: conversations that are older than they are kept go,
 // and what they have left; the index is merged, the log brought into the file. It works in short steps and may be ended at any.
 func (d *Database) Tend(ctx context.Context) error {
-	if d.readOnly || d.options.File == "" {
+	if d.refuses != nil || d.options.File == "" {
 		return nil
 	}
 	release, err := d.claims.take(ctx, tendClaim)
@@ -124,6 +124,7 @@ type work struct{ changes, free int64 }
 // chore does something again and again until it ends.
 func (d *Database) chore(ctx context.Context, sql string, ends func(before, after work) bool) error {
 	for {
+		began := time.Now()
 		before, after, err := d.bit(ctx, sql)
 		if err != nil {
 			return fmt.Errorf("maintain the store: %w", err)
@@ -131,7 +132,7 @@ func (d *Database) chore(ctx context.Context, sql string, ends func(before, afte
 		if ends(before, after) {
 			return nil
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause(ctx, began); err != nil {
 			return err
 		}
 	}
@@ -157,9 +158,9 @@ func (d *Database) bit(ctx context.Context, do string) (before, after work, err 
 	return before, after, err
 }
 
-func pause(ctx context.Context) error {
+func pause(ctx context.Context, began time.Time) error {
 	select {
-	case <-time.After(tendPause):
+	case <-time.After(min(time.Since(began), tendPause)):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -173,6 +174,7 @@ func (d *Database) Prune(ctx context.Context, since time.Time) (deleted []string
 		return nil, err
 	}
 	for _, id := range ids {
+		began := time.Now()
 		release, err := d.claims.take(ctx, id)
 		if errors.Is(err, ErrInUse) {
 			continue
@@ -186,7 +188,7 @@ func (d *Database) Prune(ctx context.Context, since time.Time) (deleted []string
 			return deleted, err
 		}
 		deleted = append(deleted, id)
-		if err := pause(ctx); err != nil {
+		if err := pause(ctx, began); err != nil {
 			return deleted, err
 		}
 	}
