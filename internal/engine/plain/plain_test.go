@@ -93,6 +93,9 @@ var lacking = []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo
 
 // RES-8, RMT-2, CNF-1: what is left of the engine's promises holds with nothing but a shell.
 func TestPlain_Conforms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	envtest.Run(t, opener("/bin/sh", "PATH="+os.Getenv("PATH")), envtest.Abilities{Place: "a plain shell on pipes", Lacking: lacking})
 }
 

@@ -77,5 +77,8 @@ func apart(t *testing.T) environment.Environment {
 
 // RES-1: the same in a process of its own.
 func TestResident_ConformsAsAProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds, and the engine in process shows the same")
+	}
 	envtest.Run(t, apart, envtest.Abilities{Place: "resident, a process", Lacking: []envtest.Ability{envtest.Descriptor}})
 }

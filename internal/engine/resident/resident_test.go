@@ -44,5 +44,8 @@ func TestResident_Conforms(t *testing.T) {
 
 // RES-2: also over a transport that carries lines of text.
 func TestResident_ConformsOverText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds, and the engine in process shows the same")
+	}
 	envtest.Run(t, near(true), envtest.Abilities{Place: "resident over text", Lacking: []envtest.Ability{envtest.Descriptor}})
 }
