@@ -4,6 +4,7 @@
 package all
 
 import (
+	_ "github.com/hermes-runtime/hermes/backend/daytona"
 	_ "github.com/hermes-runtime/hermes/backend/docker"
 	_ "github.com/hermes-runtime/hermes/backend/local"
 	_ "github.com/hermes-runtime/hermes/backend/ssh"

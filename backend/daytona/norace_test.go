@@ -1,0 +1,5 @@
+//go:build !race
+
+package daytona_test
+
+const raceEnabled = false

@@ -1,0 +1,393 @@
+package daytona
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/engine"
+	"github.com/hermes-runtime/hermes/internal/engine/plain"
+)
+
+const (
+	// typedLine and typedAtOnce are how many bytes go on a line of input, and with one request.
+	typedLine, typedAtOnce = 24 << 10, 48 << 10
+	// endOfInput is the line behind the last.
+	endOfInput = "."
+	// follows is how often the log of a command is asked for again after contact broke: it can be read from its beginning.
+	follows = 4
+	// inputTime is how long a command may leave input lying.
+	inputTime = 24 * time.Hour
+	// starveTime is how long a command may take to say that it has ended, once it takes no input.
+	starveTime = 5 * time.Second
+)
+
+// wrapper runs the script $1 so that nothing of what goes in and out is changed on the way: the server's logs are lines of text, and input
+// never ends. Both outputs come as lines of base64 behind the mark $2 and a letter; then their ends, and the exit code. All lines are
+// short, so that each is written in one piece. With $3 the script has input, which is lines of base64, and its outputs come as they arrive;
+// without it they come at the end, which takes fewer processes. There is no single quote in it.
+const wrapper = `m=$2; exec 3>&1; n=; command -v setsid >/dev/null 2>&1 && n=setsid; ` +
+	`tell() { for l in $b; do printf "%s%s%s\n" "$m" "$1" "$l"; done >&3; }; over() { printf "%s%s\n" "$m" "$1" >&3; }; ` +
+	`some() { b=$(dd bs=49152 count=1 2>/dev/null | base64) && [ -n "$b" ]; }; ` +
+	`enc() { if [ -n "$i" ]; then while some; do tell "$1"; done; else b=$(base64); tell "$1"; fi; over "$2"; }; ` +
+	`dec() { while IFS= read -r l && [ "$l" != . ]; do printf %s "$l" | base64 -d || exit; done; }; ` +
+	`run() { $n sh -c "$1" 3>&- 4>&-; over "x$?"; }; i=$3; ` +
+	`if [ -n "$i" ]; then { dec | run "$1" 2>&4 | enc o O; } 4>&1 >/dev/null | enc e E; else { run "$1" </dev/null 2>&4 | enc o O; } 4>&1 >/dev/null | enc e E; fi`
+
+// plainLink is a contact with a sandbox where the engine can't stand: each operation is a command of its own.
+type plainLink struct {
+	*plain.Place
+	p    *place
+	t    *toolbox
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	over chan struct{}
+	once sync.Once
+
+	mu   sync.Mutex
+	idle []string          // sessions in which nothing runs
+	held map[string]string // those that were left with a command: session → command
+}
+
+// plainly makes do without the engine.
+func (p *place) plainly(ctx context.Context, t *toolbox) (*plainLink, error) {
+	l := &plainLink{p: p, t: t, over: make(chan struct{}), held: map[string]string{}}
+	l.life, l.end = context.WithCancel(context.WithoutCancel(ctx))
+	var err error
+	l.Place, err = plain.Open(ctx, l.shell, plain.Options{Info: p.base, Why: p.plain, Grace: p.o.KillGrace, Limits: p.o.Limits})
+	if err != nil {
+		l.end()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Done is closed when no command can be started in the sandbox any more.
+func (l *plainLink) Done() <-chan struct{} { return l.over }
+
+// Run runs one command, and keeps the sandbox awake meanwhile.
+func (l *plainLink) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
+	defer l.p.inUse()()
+	return l.Place.Run(ctx, c)
+}
+
+// Close ends what runs, and the shells.
+func (l *plainLink) Close(ctx context.Context) error {
+	err := l.Place.Close(ctx)
+	l.end()
+	l.mu.Lock()
+	all := l.idle
+	for s := range l.held {
+		all = append(all, s)
+	}
+	l.idle, l.held = nil, map[string]string{}
+	l.mu.Unlock()
+	if l.isOver() || l.p.use != nil && !l.p.c.Kept {
+		return err // they end with the sandbox
+	}
+	for _, s := range all {
+		_ = l.t.api.Do(ctx, cloud.Call{Method: http.MethodDelete, Path: session(s)}) // it ends with the sandbox at the latest
+	}
+	return err
+}
+
+func (l *plainLink) isOver() bool {
+	select {
+	case <-l.over:
+		return true
+	default:
+		return false
+	}
+}
+
+func session(id string) string { return "/process/session/" + url.PathEscape(id) }
+
+// acquire gives a session, a shell that runs one command after the other.
+func (l *plainLink) acquire(ctx context.Context) (string, error) {
+	l.mu.Lock()
+	if n := len(l.idle); n > 0 {
+		s := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		l.mu.Unlock()
+		return s, nil
+	}
+	l.mu.Unlock()
+	s := "hermes-" + token()
+	err := l.t.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: "/process/session", Body: map[string]string{"sessionId": s}})
+	if err != nil && cloud.Status(err) != http.StatusConflict { // which says that an earlier try was heard: nobody else has the name
+		return "", err
+	}
+	return s, nil
+}
+
+// shell runs a script there.
+func (l *plainLink) shell(ctx context.Context, script string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
+	s, err := l.acquire(ctx)
+	if err != nil {
+		return -1, l.unbegun(ctx, err)
+	}
+	c := &command{l: l, session: s, mark: "h" + token(), stdout: stdout, stderr: stderr, code: -1, noInput: make(chan error, 1), typing: make(chan struct{}, 1)}
+	input := ""
+	if stdin != nil {
+		input = "i"
+	}
+	line := "sh -c '" + wrapper + "' sh " + engine.Word(script, false) + " " + c.mark + " " + input
+	var answer struct {
+		ID string `json:"cmdId"`
+	}
+	err = l.t.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(s) + "/exec", Once: true, Into: &answer,
+		Body: map[string]any{"command": line, "runAsync": true, "suppressInputEcho": true}})
+	switch {
+	case err == nil && answer.ID == "":
+		err = errors.New("the server names no command")
+		fallthrough
+	case err != nil && !cloud.Refused(err) && stdin == nil: // with input it waits for its program, which it is never given
+		return -1, l.lost(err)
+	case err != nil:
+		return -1, l.unbegun(ctx, err)
+	}
+	c.id = answer.ID
+	return c.run(ctx, stdin)
+}
+
+// unbegun is a script that was not started. After that nothing else can be expected of this contact.
+func (l *plainLink) unbegun(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		l.once.Do(func() { close(l.over) })
+	}
+	return &environment.Error{Kind: environment.ErrNotStarted, Op: "run a shell in sandbox " + l.p.name, Err: err}
+}
+
+// lost is a script of which nobody knows what became of it.
+func (l *plainLink) lost(err error) error {
+	l.once.Do(func() { close(l.over) })
+	return &environment.Error{Kind: environment.ErrLost, Op: "follow a shell in sandbox " + l.p.name, Err: err}
+}
+
+// command is a script on its way.
+type command struct {
+	l                 *plainLink
+	session, id, mark string
+	stdout, stderr    io.Writer
+
+	code    int
+	hasCode bool
+	ends    int // of the two outputs
+	seen    int // bytes of the log
+	line    []byte
+	typing  chan struct{} // held while something is typed
+	typed   atomic.Bool   // the program that it waits for may have reached it
+	ended   bool          // the line behind the last was typed; guarded by typing
+	noInput chan error    // why input can't be given any more
+}
+
+// run follows the script to the end of its outputs.
+func (c *command) run(ctx context.Context, stdin io.Reader) (int, error) {
+	feeding, stop := context.WithCancel(ctx)
+	defer stop()
+	following, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	if stdin != nil {
+		go c.feed(feeding, stdin) // nobody waits for it: what it reads may block for as long as it likes
+		go c.starve(feeding, giveUp)
+	}
+	var err error
+	for try := range follows {
+		if try > 0 && rest(following, time.Second<<(try-1)) != nil {
+			break
+		}
+		var again bool
+		if again, err = c.follow(following); !again {
+			break
+		}
+	}
+	stop()
+	switch {
+	case c.whole():
+		c.finish(ctx, stdin != nil)
+		return c.code, nil
+	case ctx.Err() != nil:
+		c.l.hold(c.session, c.id)
+		return -1, context.Cause(ctx)
+	}
+	select {
+	case c.typing <- struct{}{}: // for good: it is given nothing any more
+	default:
+		c.typed.Store(true) // it is just being given something
+	}
+	if c.typed.Load() || stdin == nil {
+		return -1, c.l.lost(err)
+	}
+	return -1, c.l.unbegun(ctx, err)
+}
+
+func (c *command) whole() bool { return c.hasCode && c.ends == 2 }
+
+// finish gives the session back, once nothing of the command is in it.
+func (c *command) finish(ctx context.Context, input bool) {
+	if input && !c.endInput(ctx) {
+		c.l.hold(c.session, c.id)
+		return
+	}
+	c.l.mu.Lock()
+	defer c.l.mu.Unlock()
+	c.l.idle = append(c.l.idle, c.session)
+}
+
+// endInput has what takes the input end, and says whether it does for certain.
+func (c *command) endInput(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, starveTime)
+	defer cancel()
+	select {
+	case c.typing <- struct{}{}: // what is on its way has arrived
+		defer func() { <-c.typing }()
+	case <-ctx.Done():
+		return false
+	}
+	if !c.ended {
+		c.ended = c.send(ctx, endOfInput+"\n") == nil
+	}
+	return c.ended
+}
+
+// hold remembers a session that somebody still uses, to end it with the contact.
+func (l *plainLink) hold(session, command string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held[session] = command
+}
+
+// send types into the command.
+func (c *command) send(ctx context.Context, data string) error {
+	slow := *c.l.t.api
+	slow.Limit = inputTime
+	return slow.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(c.session) + "/command/" + url.PathEscape(c.id) + "/input", Once: true, Body: map[string]string{"data": data}})
+}
+
+// feed types what the script reads. A script that stops reading early is no failure.
+func (c *command) feed(ctx context.Context, stdin io.Reader) {
+	buf := make([]byte, typedAtOnce)
+	for {
+		n, err := stdin.Read(buf)
+		var lines strings.Builder
+		for at := 0; at < n; at += typedLine {
+			lines.WriteString(base64.StdEncoding.EncodeToString(buf[at:min(n, at+typedLine)]) + "\n")
+		}
+		if err != nil {
+			lines.WriteString(endOfInput + "\n")
+		}
+		if !c.give(ctx, lines.String(), err != nil) || err != nil {
+			return
+		}
+	}
+}
+
+// give types once, unless the command is over.
+func (c *command) give(ctx context.Context, lines string, last bool) bool {
+	select {
+	case c.typing <- struct{}{}:
+		defer func() { <-c.typing }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	err := c.send(c.l.life, lines) // also where ctx ends meanwhile: half of it would be worse than none
+	switch {
+	case err == nil:
+		c.typed.Store(true)
+		c.ended = last
+		return true
+	case !cloud.Refused(err):
+		c.typed.Store(true)
+	}
+	c.noInput <- err
+	return false
+}
+
+// starve gives the command up where its input can't be brought: a script that has ended says so soon, and another waits in vain.
+func (c *command) starve(ctx context.Context, giveUp context.CancelCauseFunc) {
+	select {
+	case err := <-c.noInput:
+		if rest(ctx, starveTime) == nil {
+			giveUp(err)
+		}
+	case <-ctx.Done():
+	}
+}
+
+// follow reads the log from its beginning and passes on what is new in it. again says that contact broke and the log may tell more.
+func (c *command) follow(ctx context.Context) (again bool, err error) {
+	s, err := dialSocket(ctx, c.l.t.api, session(c.session)+"/command/"+url.PathEscape(c.id)+"/logs", url.Values{"follow": {"true"}})
+	if err != nil {
+		return !cloud.Refused(err) && ctx.Err() == nil, err
+	}
+	defer s.Close()
+	defer context.AfterFunc(ctx, func() { s.hangUp(context.Cause(ctx)) })()
+	c.line = nil
+	skip := c.seen
+	for !c.whole() {
+		_, b, err := s.next()
+		if err != nil {
+			return ctx.Err() == nil, err
+		}
+		n := min(skip, len(b))
+		skip -= n
+		if err := c.take(b[n:]); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// take reads a piece of the log: lines behind three bytes that say which output they are of, of which ours are all of the first.
+func (c *command) take(b []byte) error {
+	c.line = append(c.line, b...)
+	for {
+		line, after, whole := bytes.Cut(c.line, []byte("\n"))
+		if !whole {
+			return nil
+		}
+		c.seen += len(line) + 1
+		c.line = after
+		at := bytes.Index(line, []byte(c.mark))
+		if at < 0 || len(line) == at+len(c.mark) {
+			continue // what the server or a shell there says
+		}
+		text := string(line[at+len(c.mark)+1:])
+		switch kind := line[at+len(c.mark)]; kind {
+		case 'o', 'e':
+			out := c.stdout
+			if kind == 'e' {
+				out = c.stderr
+			}
+			data, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				return fmt.Errorf("a line of output is no base64: %w", err)
+			}
+			if out != nil {
+				_, _ = out.Write(data) // a reader who went away must not hold the command up
+			}
+		case 'O', 'E':
+			c.ends++
+		case 'x':
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				return fmt.Errorf("an exit code that is none: %q", text)
+			}
+			c.code, c.hasCode = n, true
+		}
+	}
+}
