@@ -36,7 +36,7 @@ func unknown(*scan) value { return value{} }
 
 // words makes a set of the words of a text.
 func words(t string) map[string]bool {
-	set := map[string]bool{}
+	set := make(map[string]bool, strings.Count(t, " ")+1)
 	for w := range strings.FieldsSeq(t) {
 		set[w] = true
 	}
