@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,7 +18,7 @@ const (
 	DefaultKeep     = 5
 )
 
-// freshFor is how long the open file is trusted to be the one at Path. Another process may have rotated it away, and a
+// freshFor is how long the open file is trusted to be the one at Path, and of the size it had. Another process may have rotated it away, and a
 // line must not go into a file that Keep rotations later is deleted: far more than this takes.
 const freshFor = 100 * time.Millisecond
 
@@ -34,7 +33,7 @@ type Rotating struct {
 
 	mu      sync.Mutex
 	file    *os.File
-	size    int64 // after our last write
+	size    int64 // as it was when the file was looked at last, and what was written here since
 	checked time.Time
 	torn    bool  // the file ends within a line
 	retryAt int64 // no rotation below this size, after one has failed
@@ -66,10 +65,7 @@ func (r *Rotating) Write(p []byte) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("append to %s: %w", r.Path, err)
 	}
-	// After an appending write the offset is the end of the file, what others wrote included.
-	if size, err := r.file.Seek(0, io.SeekCurrent); err == nil {
-		r.size = size
-	}
+	r.size += int64(n)
 	return len(p), nil
 }
 
@@ -103,10 +99,11 @@ func (r *Rotating) close() error {
 func (r *Rotating) prepare(n int64) error {
 	now := time.Now()
 	if r.file != nil && now.Sub(r.checked) > freshFor {
-		if !linked(r.file, r.Path) {
+		size, same := linked(r.file, r.Path)
+		if !same {
 			_ = r.close()
 		}
-		r.checked = now
+		r.size, r.checked = size, now
 	}
 	if r.file == nil {
 		if err := r.open(); err != nil {
@@ -170,7 +167,7 @@ func (r *Rotating) rotate() error {
 		return err
 	}
 	defer held.Unlock()
-	mine := linked(r.file, r.Path)
+	_, mine := linked(r.file, r.Path)
 	_ = r.close() // Windows renames no open file
 	if mine {
 		err = r.shift()
@@ -197,12 +194,12 @@ func (r *Rotating) shift() error {
 
 func (r *Rotating) nth(i int) string { return r.Path + "." + strconv.Itoa(i) }
 
-// linked reports whether f is still what path names.
-func linked(f *os.File, path string) bool {
+// linked gives the size of f, what other processes wrote included, and reports whether f is still what path names.
+func linked(f *os.File, path string) (size int64, same bool) {
 	here, err := f.Stat()
 	if err != nil {
-		return false
+		return 0, false
 	}
 	there, err := os.Stat(path)
-	return err == nil && os.SameFile(here, there)
+	return here.Size(), err == nil && os.SameFile(here, there)
 }

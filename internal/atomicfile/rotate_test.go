@@ -18,7 +18,7 @@ const linesEach = 300
 
 // appendLines is what each of the processes of the test below does.
 func appendLines(path, id string) {
-	log := atomicfile.Rotating{Path: path, MaxBytes: 8 << 10, Keep: 1000}
+	log := atomicfile.Rotating{Path: path, MaxBytes: 2 << 10, Keep: 1000}
 	defer log.Close()
 	for i := range linesEach {
 		if _, err := fmt.Fprintf(&log, "%s %d %s", id, i, strings.Repeat(id, 40+i%60)); err != nil {
