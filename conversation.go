@@ -33,6 +33,8 @@ const (
 	EventToolStart = agent.EventToolStart
 	EventProgress  = agent.EventProgress
 	EventToolEnd   = agent.EventToolEnd
+	EventApproval  = agent.EventApproval
+	EventClarify   = agent.EventClarify
 	EventUsage     = agent.EventUsage
 	EventNotice    = agent.EventNotice
 	EventError     = agent.EventError

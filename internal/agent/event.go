@@ -19,6 +19,8 @@ const (
 	EventToolStart EventType = "tool_start"
 	EventProgress  EventType = "tool_progress"
 	EventToolEnd   EventType = "tool_end"
+	EventApproval  EventType = "approval" // Text: what is asked about; without Status it is asked, with it decided
+	EventClarify   EventType = "clarify"  // Text: what a person is asked
 	EventUsage     EventType = "usage"
 	EventNotice    EventType = "notice"
 	EventError     EventType = "error"
@@ -32,10 +34,10 @@ type Event struct {
 	Seq     int             `json:"seq"`
 	Time    time.Time       `json:"time"`
 	Text    string          `json:"text,omitempty"`      // text, reasoning: the next piece; notice, error: what is to be said
-	Call    string          `json:"call_id,omitempty"`   // tool_*
-	Tool    string          `json:"tool,omitempty"`      // tool_*
+	Call    string          `json:"call_id,omitempty"`   // tool_*, approval, clarify
+	Tool    string          `json:"tool,omitempty"`      // tool_*, approval, clarify
 	Args    json.RawMessage `json:"arguments,omitempty"` // tool_start; tool_end of a call that never began
-	Status  string          `json:"status,omitempty"`    // tool_end
+	Status  string          `json:"status,omitempty"`    // tool_end; approval: once, session, always, deny or timeout
 	Result  string          `json:"result,omitempty"`    // tool_end
 	Seconds float64         `json:"seconds,omitempty"`   // tool_end
 	Done    float64         `json:"done,omitempty"`      // tool_progress

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-runtime/hermes/tool"
 )
 
-// LGD-1 to LGD-3: what is counted, what resets it, and what is said or done.
+// LGD-1, LGD-2, LGD-3: what is counted, what resets it, and what is said or done.
 func TestGuard_CountsWithinATurn(t *testing.T) {
 	type step struct {
 		name, args string

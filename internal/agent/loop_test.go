@@ -452,7 +452,7 @@ func TestTurn_FailedRequest(t *testing.T) {
 	}
 }
 
-// CTX-1 to CTX-5: a history that nears the context is compacted: the first message, the last ones and the running turn stay, calls and
+// CTX-1, CTX-2, CTX-3, CTX-4, CTX-5, TODO-4: a history that nears the context is compacted: the first message, the last ones and the running turn stay, calls and
 // results together; the store keeps what was replaced; a provider's overflow leads to the same.
 func TestTurn_Compacts(t *testing.T) {
 	look := func(i int) step {

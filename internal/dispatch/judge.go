@@ -33,6 +33,7 @@ type Facts struct {
 	Surface     string
 	Setting     approval.Setting
 	Root        string // the session that began this one's ancestors; "" = it is no child
+	Child       string // what the child works at, which asks
 }
 
 // verdict is a decision in the terms of a tool.
@@ -73,13 +74,21 @@ func (f *flight) act(a tool.Action) approval.Request {
 func (f *flight) question() approval.Request {
 	facts := f.session.facts()
 	return approval.Request{
-		Notes:   f.origin(),
+		Notes:   append(f.origin(), facts.who()...),
 		Session: f.call.Session, Root: facts.Root, Task: f.call.Task, Turn: f.call.Turn, CallID: f.call.ID, Parent: f.call.Parent,
 		Tool: f.call.Name, Caller: string(f.call.Caller),
 		Surface: facts.Surface, Setting: facts.Setting, Dir: facts.Dir, Home: facts.Home, User: facts.User,
 		Workspace: facts.Workspace, EnvID: facts.Environment, Hermes: facts.Hermes, HostLike: facts.HostLike, Mounts: facts.Mounts,
 		HostHome: facts.HostHome, Disk: facts.Disk, Vars: facts.Vars, Functions: facts.Functions, Asker: f.session.Asker,
 	}
+}
+
+// who says which child of an agent asks.
+func (f *Facts) who() []string {
+	if f.Child == "" {
+		return nil
+	}
+	return []string{"a child agent asks, which works at: " + f.Child}
 }
 
 // origin says where in a script a nested call comes from.

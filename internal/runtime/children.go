@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/store"
+	"github.com/hermes-runtime/hermes/internal/textcap"
 	"github.com/hermes-runtime/hermes/provider"
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -81,7 +82,7 @@ func (c *Conversation) begin(ctx context.Context, b agent.Birth) (agent.Child, e
 	child, err := c.rt.Converse(ctx, ConversationOptions{
 		Session: SessionOptions{
 			ID: id, Platform: o.Session.Platform, Enabled: append([]string{}, names...), Asker: o.Session.Asker, Setting: o.Session.Setting,
-			Surface: o.Session.Surface, Root: c.root, Services: o.Session.Services,
+			Surface: o.Session.Surface, Root: c.root, Services: o.Session.Services, Tell: c.tell(), Child: within(o.Session.Child, b.Task.Goal),
 		},
 		Use: m, Source: childSource, Listen: b.Listen, parent: c, birth: b,
 	})
@@ -90,6 +91,26 @@ func (c *Conversation) begin(ctx context.Context, b agent.Birth) (agent.Child, e
 		return nil, err
 	}
 	return child, nil
+}
+
+// tell hands on what is asked of the person at the root.
+func (c *Conversation) tell() func(agent.Event) {
+	if up := c.options.Session.Tell; up != nil {
+		return up
+	}
+	return c.Send
+}
+
+// goalShown is how much of a goal tells a child from others, in characters.
+const goalShown = 80
+
+// within names a child by its goal, behind those of its parents.
+func within(parents, goal string) string {
+	goal = textcap.Head(strings.Join(strings.Fields(goal), " "), goalShown, "…")
+	if parents != "" {
+		return parents + " › " + goal
+	}
+	return goal
 }
 
 // childModel is the model of children: the parent's, where the configuration names none.

@@ -9,19 +9,23 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	_ "github.com/hermes-runtime/hermes/backend/local"
+	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/agent"
 	"github.com/hermes-runtime/hermes/internal/hook"
 	"github.com/hermes-runtime/hermes/provider"
 	_ "github.com/hermes-runtime/hermes/provider/all"
 	"github.com/hermes-runtime/hermes/tool"
+	_ "github.com/hermes-runtime/hermes/toolset/clarify"
 	_ "github.com/hermes-runtime/hermes/toolset/delegate"
 	_ "github.com/hermes-runtime/hermes/toolset/file"
+	_ "github.com/hermes-runtime/hermes/toolset/terminal"
 )
 
 // actors plays a conversation and its children: of each, by its first message, one step for each request. Each costs 10 tokens.
@@ -141,6 +145,41 @@ func TestChild_SharesPlaceServicesAndBudget(t *testing.T) {
 		if q.Session == child && !(strings.Contains(q.System, "970 tokens, 0.97 (cost)") && strings.Contains(q.System, "Working directory: "+dir)) {
 			t.Errorf("the child was told %s", q.System)
 		}
+	}
+}
+
+// DEL-5, CHAT-8: what a child wants approved is asked of its root's person, with what it works at, and told among the root's events with the
+// answer; so is a free question.
+func TestChild_AsksAtItsRoot(t *testing.T) {
+	var asked []channel.Question // one at a time
+	person := channel.AskerFunc(func(_ context.Context, q channel.Question) (channel.Answer, error) {
+		asked = append(asked, q)
+		return channel.Answer{Choice: channel.Deny, Text: "blue"}, nil
+	})
+	home := t.TempDir()
+	r := configured(t, "delegation: {max_spawn_depth: 2}", Options{Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, Asker: person, Dir: home})
+	m := &actors{steps: map[string][]string{
+		"begin":      {`clarify {"question":"Which colour?"}`, `delegate_task {"goal":"tidy up","role":"orchestrator"}`, "done"},
+		"tidy up":    {`delegate_task {"goal":"delete  it"}`, "tidied"},
+		"delete  it": {`terminal {"command":"rm -rf build"}`, "refused"},
+	}}
+	var told []string
+	c, err := r.Converse(t.Context(), ConversationOptions{Use: m, Listen: func(e agent.Event) {
+		if e.Type == agent.EventApproval || e.Type == agent.EventClarify {
+			told = append(told, strings.TrimSpace(fmt.Sprint(e.Type, " ", e.Tool, " ", e.Text, " ", e.Status)))
+		}
+	}})
+	must(t, err)
+	defer func() { must(t, c.Close(context.Background())) }()
+	if out := c.Turn(t.Context(), "begin"); out.Answer != "done" {
+		t.Fatalf("%+v", out)
+	}
+	want := []string{"clarify clarify Which colour?", "approval terminal rm -rf build", "approval terminal rm -rf build deny"}
+	if strings.Join(told, "; ") != strings.Join(want, "; ") {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if len(asked) != 2 || asked[1].Session == c.ID() || !slices.Contains(asked[1].Notes, "a child agent asks, which works at: tidy up › delete it") || len(asked[0].Notes) != 0 {
+		t.Errorf("asked %+v", asked)
 	}
 }
 

@@ -156,6 +156,9 @@ func (c *Conversation) place() SessionOptions {
 	s := c.options.Session
 	s.ID, s.Task, s.Agent, s.Model, s.Caller, s.Progress = c.Stored.ID, c.Stored.ID, true, true, tool.CallerModel, c.progress
 	s.Services = append(slices.Clone(s.Services), c.children)
+	if s.Tell == nil {
+		s.Tell = func(e agent.Event) { c.Send(e) }
+	}
 	return s
 }
 

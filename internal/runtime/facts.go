@@ -15,7 +15,7 @@ import (
 func (r *Runtime) facts(o SessionOptions, workspace func() string) dispatch.Facts {
 	f := dispatch.Facts{
 		Dir: r.places.Dir(o.Task), Home: r.environ["HOME"], User: r.environ["USER"], Environment: r.places.Key(o.Task),
-		Workspace: workspace(), Setting: o.Setting, Surface: o.Surface, Root: o.Root,
+		Workspace: workspace(), Setting: o.Setting, Surface: o.Surface, Root: o.Root, Child: o.Child,
 	}
 	if f.Setting == approval.Attended && set(r.environ["HERMES_CRON_SESSION"]) {
 		f.Setting = approval.Scheduled

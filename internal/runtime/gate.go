@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/agent"
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/atomicfile"
 	"github.com/hermes-runtime/hermes/internal/config"
@@ -84,7 +85,7 @@ func (r *Runtime) newGate() *approval.Gate {
 		Mode: mode, Yolo: set(r.environ["HERMES_YOLO_MODE"]), UnattendedMode: c.Unattended, SingleQueryMode: c.SingleQuery, CronMode: c.Cron,
 		Sandboxed: sandboxed, FloorConfirm: c.Floor == "confirm", SubagentsShare: d.SubagentAutoApprove,
 		Timeout: c.Timeout, GatewayTimeout: c.GatewayTimeout, Rows: rows, Current: r.list.current, Asker: r.options.Asker,
-		Preview: losses, Audit: auditor{r.decided}, Observer: observer{r.hooks, &r.awaited}, Redact: r.redactor.All, Log: r.log, Desk: &r.desk,
+		Preview: losses, Audit: auditor{r.decided}, Observer: observer{r.hooks, &r.awaited, r}, Redact: r.redactor.All, Log: r.log, Desk: &r.desk,
 	}
 	if c.Permanent {
 		conf.Remember = r.list
@@ -165,13 +166,15 @@ func (a *awaited) any(key string) bool {
 	return a.by[key] > 0
 }
 
-// observer tells the hooks of each question and its answer, and keeps the place of an act that waits for one.
+// observer tells the hooks and who listens to the conversation of each question and its answer, and keeps the place of an act that waits for one.
 type observer struct {
 	hooks   *hook.Set
 	awaited *awaited
+	runtime *Runtime
 }
 
 func (o observer) Requested(q channel.Question) {
+	o.runtime.tellOf(q, agent.Event{Type: agent.EventApproval, Text: o.runtime.hide(q.Command)})
 	o.awaited.add(q.Environment, 1)
 	o.hooks.Approval(describe(q))
 }
@@ -190,6 +193,30 @@ func (o observer) Responded(q channel.Question, d approval.Decision) {
 		a.Choice = "timeout"
 	}
 	o.hooks.Approval(a)
+	o.runtime.tellOf(q, agent.Event{Type: agent.EventApproval, Text: o.runtime.hide(q.Command), Status: a.Choice})
+}
+
+// asked tells of a free question; approvals are told by the gate.
+func (r *Runtime) asked(q channel.Question) {
+	if q.Kind == channel.KindClarify {
+		r.tellOf(q, agent.Event{Type: agent.EventClarify, Text: r.hide(q.Text)})
+	}
+}
+
+// tellOf hands on what a question is about, where its person is: at the root of a child.
+func (r *Runtime) tellOf(q channel.Question, e agent.Event) {
+	e.Call, e.Tool = q.Call, q.Tool
+	r.mu.Lock()
+	var to []func(agent.Event)
+	for s := range r.sessions {
+		if s.inner.ID == q.Session && s.tell != nil {
+			to = append(to, s.tell)
+		}
+	}
+	r.mu.Unlock()
+	for _, tell := range to {
+		tell(e)
+	}
 }
 
 func describe(q channel.Question) hook.Approval {

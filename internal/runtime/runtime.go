@@ -170,6 +170,7 @@ func (r *Runtime) build() {
 		}
 	}
 	r.gate = r.newGate()
+	r.desk.Asked = r.asked
 	parts := dispatch.Parts{
 		Registry: r.registry, Hooks: r.hooks, Approver: r.gate, Redactor: r.redactor, Audit: r.audit, Memory: &r.memory, Desk: &r.desk, Log: r.log,
 		Config: r.settings.door(),

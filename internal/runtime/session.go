@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/agent"
 	"github.com/hermes-runtime/hermes/internal/approval"
 	"github.com/hermes-runtime/hermes/internal/dispatch"
 	"github.com/hermes-runtime/hermes/internal/envs"
@@ -34,12 +35,14 @@ type SessionOptions struct {
 	Setting  approval.Setting // what becomes of questions; "" = someone may be there to answer
 	Surface  string           // where the session's person sits, for hooks and the audit
 	Root     string           // the session that began this one's ancestors; "" = it is no child
+	Child    string           // what the child agent works at whose session it is, in the words of its parents
 	YesTo    []string         // keys approved in advance
 	Services []any            // services for the tools of this session, before those that every session has
 	Agent    bool             // the tools that need an agent's stores run, and not their stubs
 	Model    bool             // a model's conversation: what needs one is on offer
 	User     bool             // there is no conversation: what goes on in the background belongs to the user, who sees all of it
 	Progress func(dispatch.Progress)
+	Tell     func(agent.Event) // told of what is asked; nil = nobody is
 }
 
 // Session is one conversation: its tools, its place, its approvals.
@@ -50,6 +53,7 @@ type Session struct {
 	calls   dispatch.Calls
 	skills  *skill.Session
 	reports *event.Bus[dispatch.Progress] // nil = nobody listens
+	tell    func(agent.Event)             // the same
 
 	scope atomic.Pointer[registry.Scope]
 }
@@ -59,7 +63,7 @@ const reportsKept = 64
 
 // Session begins a conversation. Nothing is opened before its first call.
 func (r *Runtime) Session(o SessionOptions) *Session {
-	s := &Session{runtime: r}
+	s := &Session{runtime: r, tell: o.Tell}
 	if o.ID == "" {
 		o.ID = newSessionID()
 	}

@@ -21,6 +21,8 @@ const grace = 2 * time.Second
 
 // Desk lets one question through at a time, and any number to a channel.Crowd. The zero value works.
 type Desk struct {
+	Asked func(q channel.Question) // told of each question that is put to somebody; nil = nobody is
+
 	once    sync.Once
 	turn    chan struct{} // holds a token while a question is open
 	waiting atomic.Int32
@@ -37,7 +39,7 @@ func (d *Desk) Ask(ctx context.Context, asker channel.Asker, prepare func(waitin
 	d.open.Add(1)
 	defer d.open.Add(-1)
 	if crowd, ok := asker.(channel.Crowd); ok {
-		return together(ctx, crowd, prepare)
+		return d.together(ctx, crowd, prepare)
 	}
 	d.once.Do(func() { d.turn = make(chan struct{}, 1) })
 	d.waiting.Add(1)
@@ -56,12 +58,20 @@ func (d *Desk) Ask(ctx context.Context, asker channel.Asker, prepare func(waitin
 	if !needed {
 		return a, false, nil
 	}
-	a, err = put(ctx, asker, q)
+	a, err = d.put(ctx, asker, q)
 	return a, true, err
 }
 
+// put tells of a question and asks it.
+func (d *Desk) put(ctx context.Context, asker channel.Asker, q channel.Question) (channel.Answer, error) {
+	if d.Asked != nil {
+		d.Asked(q)
+	}
+	return put(ctx, asker, q)
+}
+
 // together asks many at once: nobody waits for a turn.
-func together(ctx context.Context, crowd channel.Crowd, prepare func(int) (channel.Question, bool)) (a channel.Answer, asked bool, err error) {
+func (d *Desk) together(ctx context.Context, crowd channel.Crowd, prepare func(int) (channel.Question, bool)) (a channel.Answer, asked bool, err error) {
 	if ctx.Err() != nil {
 		return a, false, context.Cause(ctx)
 	}
@@ -70,7 +80,7 @@ func together(ctx context.Context, crowd channel.Crowd, prepare func(int) (chann
 		return a, false, nil
 	}
 	q.Expires = expiry(crowd, q)
-	a, err = put(ctx, crowd, q)
+	a, err = d.put(ctx, crowd, q)
 	return a, true, err
 }
 
