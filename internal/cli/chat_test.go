@@ -110,9 +110,11 @@ func TestChat_ATaskWithEitherAPI(t *testing.T) {
 				t.Fatalf("exit %d: %s\n%s", code, errs, out)
 			}
 			events := told(t, out)
-			results, text := map[string]string{}, ""
+			results, text, approvals := map[string]string{}, "", []string{}
 			for _, e := range events {
 				switch e["type"] {
+				case "approval":
+					approvals = append(approvals, fmt.Sprint(e["call_id"], " ", e["text"], " ", e["status"]))
 				case "tool_end":
 					results[e["call_id"].(string)] = e["status"].(string) + " " + e["result"].(string)
 				case "text":
@@ -128,6 +130,9 @@ func TestChat_ATaskWithEitherAPI(t *testing.T) {
 			outcome, _ := done["outcome"].(map[string]any)
 			if done["type"] != "done" || outcome["status"] != "completed" || outcome["exit_reason"] != "completed" || outcome["text"] != text || outcome["api_calls"] != 4.0 || outcome["tool_calls"] != 5.0 || !strings.HasSuffix(text, "is noted.") {
 				t.Errorf("%v", done)
+			}
+			if got := strings.Join(approvals, "; "); got != "b2 rm -rf build <nil>; b2 rm -rf build deny" || strings.Count(out, `"type":"done"`) != 1 { // CHAT-8
+				t.Errorf("approvals: %s", got)
 			}
 			if _, err := os.Stat(filepath.Join(k.dir, "build")); err != nil {
 				t.Errorf("what nobody consented to was done: %v", err)
