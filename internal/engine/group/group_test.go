@@ -173,3 +173,23 @@ func TestStrays_AreCollectedWhenNobodyClaimsThem(t *testing.T) { // GRP-1
 	}
 	_ = c.Wait() // taken already, which it says
 }
+
+func TestTidy_LeavesOwnersThatCannotBeJudged(t *testing.T) { // LOC-5, IDN-1: a container may see the cgroups of others, whose pids aren't its own
+	for name, row := range map[string]struct {
+		change func(o *Owner)
+		want   bool
+	}{
+		"itself":            {func(*Owner) {}, false},
+		"a dead one":        {func(o *Owner) { o.PID = 1 << 30 }, true},
+		"another namespace": {func(o *Owner) { o.PID, o.Boot = 1<<30, "x" }, false},
+	} {
+		o := Self("/home")
+		row.change(&o)
+		if got := dead(o.String() + ".1"); got != row.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if dead("hermes-else") {
+		t.Error("what isn't ours is taken for dead")
+	}
+}

@@ -143,7 +143,7 @@ func tidyV1() {
 		}
 		dirs, _ := filepath.Glob(filepath.Join(own, "hermes-*"))
 		for _, d := range dirs {
-			if o, err := ParseOwner(filepath.Base(d)); err == nil && !o.Alive() {
+			if dead(filepath.Base(d)) {
 				_ = syscall.Rmdir(d) // fails while someone is in it
 			}
 		}

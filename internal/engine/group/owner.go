@@ -16,7 +16,7 @@ type Owner struct {
 	Home  string // hash of the home directory that the owner worked for
 	PID   int
 	Start uint64
-	Boot  string // hash of the boot's id
+	Boot  string // hash of the boot's id and of the namespace that the pid is of
 }
 
 // Self is this process, working for home.
@@ -48,7 +48,7 @@ func ParseOwner(id string) (Owner, error) {
 	return Owner{Home: parts[1], Boot: parts[2], PID: pid, Start: start}, nil
 }
 
-// ThisBoot reports whether the owner began since the machine was started: pids from before mean nothing.
+// ThisBoot reports whether the owner began since the machine was started, and in this namespace: other pids mean nothing.
 func (o Owner) ThisBoot() bool { return o.Boot == hash(bootID()) }
 
 // Alive reports whether the owner still runs: same boot, same pid, same start time.
@@ -64,4 +64,11 @@ func hash(s string) string {
 	h := fnv.New64a()
 	h.Write([]byte(s))
 	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// dead reports whether the owner in the name of a cgroup is known to run no more. Those of other namespaces aren't, and of former boots there
+// are no cgroups.
+func dead(id string) bool {
+	o, err := ParseOwner(id)
+	return err == nil && o.ThisBoot() && !o.Alive()
 }

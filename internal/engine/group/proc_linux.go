@@ -15,9 +15,12 @@ import (
 
 const scanName = "session, process group, descendants and a marker variable"
 
+// bootID tells apart what numbers of processes mean: those of an earlier start of the machine are others, and so are those of another
+// namespace, as a container has that shows this machine's cgroups all the same.
 var bootID = sync.OnceValue(func() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return string(bytes.TrimSpace(b))
+	namespace, _ := os.Readlink("/proc/self/ns/pid")
+	return string(bytes.TrimSpace(b)) + namespace
 })
 
 func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }

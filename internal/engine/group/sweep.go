@@ -32,7 +32,7 @@ func Orphans(o Owner, but []string) []*Group {
 // Tidy removes empty cgroups of owners that are dead.
 func Tidy() {
 	for id, dir := range cgroupsOf("hermes-") {
-		if o, err := ParseOwner(id); err == nil && !o.Alive() {
+		if dead(id) {
 			(&cgroup{dir: dir}).remove() // fails while someone is in it
 		}
 	}
