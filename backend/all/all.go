@@ -7,5 +7,6 @@ import (
 	_ "github.com/hermes-runtime/hermes/backend/daytona"
 	_ "github.com/hermes-runtime/hermes/backend/docker"
 	_ "github.com/hermes-runtime/hermes/backend/local"
+	_ "github.com/hermes-runtime/hermes/backend/singularity"
 	_ "github.com/hermes-runtime/hermes/backend/ssh"
 )

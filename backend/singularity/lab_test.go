@@ -1,0 +1,168 @@
+//go:build linux
+
+package singularity_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hermes-runtime/hermes/backend/singularity"
+	"github.com/hermes-runtime/hermes/backend/singularity/apptainertest"
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(callerRole) != "" {
+		caller()
+		return
+	}
+	code := m.Run()
+	apptainertest.Done()
+	residenttest.Done()
+	os.Exit(code)
+}
+
+// lab is what a test opens places with.
+type lab struct {
+	a      *apptainertest.Apptainer
+	config singularity.Config
+	o      environment.OpenOptions
+	vars   map[string]string
+}
+
+func newLab(t testing.TB) *lab {
+	t.Helper()
+	a := apptainertest.New(t)
+	b, _ := environment.Lookup("singularity")
+	l := &lab{a: a, config: *defaults(b), vars: a.Vars()}
+	l.config.Image, l.config.ResidentPath = a.Provide(t, apptainertest.Bash), residenttest.Binary(t)
+	l.vars["HOME"] = t.TempDir()
+	l.o = environment.OpenOptions{Key: "test", HermesHome: t.TempDir(), Dir: "/", Getenv: func(n string) string { return l.vars[n] }}
+	return l
+}
+
+// open opens a place, which is closed after the test.
+func (l *lab) open(t testing.TB) environment.Environment {
+	t.Helper()
+	e, err := l.try(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	return e
+}
+
+// anew opens a place that its test closes.
+func (l *lab) anew(t *testing.T) environment.Environment {
+	t.Helper()
+	e, err := l.try(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// apart opens a place that shares its instance with no other.
+func (l *lab) apart() func(t *testing.T) environment.Environment {
+	var n atomic.Int64
+	return func(t *testing.T) environment.Environment {
+		other := *l
+		other.o.Key = fmt.Sprint("test-", n.Add(1))
+		return other.anew(t)
+	}
+}
+
+func (l *lab) try(ctx context.Context) (environment.Environment, error) {
+	b, _ := environment.Lookup("singularity")
+	return b.Open(ctx, l.options())
+}
+
+func (l *lab) options() environment.OpenOptions {
+	o, c := l.o, l.config
+	o.Config = &c
+	return o
+}
+
+// processes are the command lines of what runs in an instance.
+func (l *lab) processes(t testing.TB, name string) string {
+	t.Helper()
+	pid := l.a.Running()[name]
+	inside, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
+	if err != nil {
+		return ""
+	}
+	all, _ := filepath.Glob("/proc/[0-9]*/ns/pid")
+	var b strings.Builder
+	for _, p := range all {
+		if there, err := os.Readlink(p); err != nil || there != inside {
+			continue
+		}
+		args, _ := os.ReadFile(strings.Replace(p, "ns/pid", "cmdline", 1))
+		b.WriteString(strings.ReplaceAll(string(args), "\x00", " ") + "\n")
+	}
+	return b.String()
+}
+
+// gone waits, within bounds, until no process of an instance has a text in its command line.
+func (l *lab) gone(t testing.TB, name, text string) {
+	t.Helper()
+	eventually(t, func() string {
+		if all := l.processes(t, name); strings.Contains(all, text) {
+			return "still there:\n" + all
+		}
+		return ""
+	})
+}
+
+// runs waits, within bounds, until a process of an instance has a text in its command line.
+func (l *lab) runs(t testing.TB, name, text string) {
+	t.Helper()
+	eventually(t, func() string {
+		if all := l.processes(t, name); !strings.Contains(all, text) {
+			return "it is not seen:\n" + all
+		}
+		return ""
+	})
+}
+
+// eventually waits until nothing is wrong any more.
+func eventually(t testing.TB, wrong func() string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		w := wrong()
+		if w == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Error(w)
+			return
+		}
+	}
+}
+
+func run(t testing.TB, e environment.Environment, script string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if _, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute}); err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return out.String()
+}
+
+func shut(t testing.TB, e environment.Environment) {
+	t.Helper()
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func defaults(b environment.Backend) *singularity.Config { return b.Config().(*singularity.Config) }
