@@ -121,7 +121,7 @@ func (f fault) run(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("the test is over"))
 	if f.short {
-		ctx, cancel = context.WithTimeoutCause(t.Context(), time.Second, errors.New("time is up"))
+		ctx, cancel = context.WithTimeoutCause(t.Context(), 3*time.Second, errors.New("time is up"))
 	}
 	defer cancel()
 	e, err := l.try(ctx)
@@ -174,7 +174,7 @@ func (f fault) command(t *testing.T, l *lab, e environment.Environment) error {
 		go func() {
 			defer close(done)
 			id := e.Info().ID
-			eventually(t, func() bool { _, err := os.Stat(filepath.Join(l.s.Home(id), "ran")); return err == nil })
+			eventually(t, func() bool { b, _ := os.ReadFile(filepath.Join(l.s.Home(id), "ran")); return string(b) == "x\n" })
 			f.in(l, id)
 			_ = os.WriteFile(filepath.Join(l.s.Home(id), "go"), nil, 0o600)
 		}()
@@ -252,7 +252,7 @@ func starting(elsewhere string) []fault {
 		{name: "state error", set: at("GET /sandbox", 1, prints(`{"id":"x","state":"error","errorReason":"no runner"}`)), opens: unavailable, says: "no runner", made: 1},
 		{name: "the build failed", set: at("GET /sandbox", 1, prints(`{"id":"x","state":"build_failed","errorReason":"no such image"}`)), opens: unavailable, says: "no such image", made: 1},
 		{name: "slow start", set: func(l *lab) { l.s.Slow = 4 }, made: 1, ran: 1},
-		{name: "a start without an end", set: func(l *lab) { l.s.Slow, l.config.StartTimeout = 1<<30, 300*time.Millisecond }, opens: unavailable, says: "within", made: 1},
+		{name: "a start without an end", set: func(l *lab) { l.s.Slow, l.config.StartTimeout = 1<<30, 2*time.Second }, opens: unavailable, says: "within", made: 1},
 		{name: "half-open", set: at("GET /sandbox", -1, hangs), short: true, opens: unavailable, says: "time is up", made: 1},
 		{name: "gone while it starts", set: at("GET /sandbox", 1, says(404, "Sandbox not found")), opens: environment.ErrGone, made: 1},
 		{name: "redirect to another host", set: at("POST /sandbox", -1, func(w http.ResponseWriter, r *http.Request, _ http.Handler) {

@@ -85,7 +85,8 @@ func New(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{dir: dir}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.http = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.http.Start() // once it is known: other processes ask too
 	s.URL = s.http.URL + "/api"
 	t.Cleanup(func() {
 		s.http.CloseClientConnections()
