@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
 	"github.com/hermes-runtime/hermes/internal/engine/brought"
@@ -66,13 +68,13 @@ func (t *toolbox) terminal(ctx context.Context) (*pty, error) {
 func (p *pty) connected(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { p.s.hangUp(context.Cause(ctx)) })()
 	for {
-		op, b, err := p.s.next()
+		kind, b, err := p.s.next()
 		if err != nil {
 			return err
 		}
 		var word struct{ Type, Status, Error string }
 		switch {
-		case op != opText || json.Unmarshal(b, &word) != nil || word.Type != "control":
+		case kind != websocket.MessageText || json.Unmarshal(b, &word) != nil || word.Type != "control":
 			p.left = append(p.left, b...) // it may print before
 			if len(p.left) > maxSaid {
 				return errors.New("it says too much")
@@ -89,8 +91,7 @@ func (p *pty) connected(ctx context.Context) error {
 func (p *pty) Read(b []byte) (int, error) {
 	for len(p.left) == 0 {
 		_, m, err := p.s.next()
-		var end *closedError
-		if errors.As(err, &end) {
+		if websocket.CloseStatus(err) != -1 {
 			return 0, io.EOF
 		}
 		if err != nil {
@@ -107,7 +108,7 @@ func (p *pty) Read(b []byte) (int, error) {
 func (p *pty) Write(b []byte) (int, error) {
 	for sent := 0; sent < len(b); {
 		n := min(len(b)-sent, maxTyped)
-		if err := p.s.write(opText, b[sent:sent+n]); err != nil {
+		if err := p.s.write(websocket.MessageText, b[sent:sent+n]); err != nil {
 			return sent, err
 		}
 		sent += n

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/coder/websocket"
 	"golang.org/x/sys/unix"
 )
 
@@ -130,9 +131,9 @@ func (p *pty) drop(r *reader, code int) {
 	delete(p.readers, r)
 	close(r.send)
 	word, _ := json.Marshal(map[string]int{"exitCode": code})
-	status := 1000
+	status := websocket.StatusNormalClosure
 	if code != 0 {
-		status = 1011
+		status = websocket.StatusInternalError
 	}
 	go r.ws.close(status, string(word))
 }
@@ -146,7 +147,7 @@ func (p *pty) broadcast(b []byte) {
 		default:
 			delete(p.readers, r)
 			close(r.send)
-			go r.ws.close(1008, "slow consumer")
+			go r.ws.close(websocket.StatusPolicyViolation, "slow consumer")
 		}
 	}
 }
@@ -166,7 +167,7 @@ func (s *service) connectPTY(w http.ResponseWriter, r *http.Request) {
 	}
 	if p == nil {
 		say(map[string]string{"type": "control", "status": "error", "error": "Failed to connect to PTY session: PTY session not found"})
-		ws.close(1000, "")
+		ws.close(websocket.StatusNormalClosure, "")
 		return
 	}
 	me := &reader{ws, make(chan []byte, queued)}
@@ -174,7 +175,7 @@ func (s *service) connectPTY(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	if p.over {
 		p.mu.Unlock()
-		ws.close(1011, fmt.Sprintf(`{"exitCode":%d}`, p.code))
+		ws.close(websocket.StatusInternalError, fmt.Sprintf(`{"exitCode":%d}`, p.code))
 		return
 	}
 	p.readers[me] = true
@@ -201,5 +202,5 @@ func (s *service) connectPTY(w http.ResponseWriter, r *http.Request) {
 		close(me.send)
 	}
 	p.mu.Unlock()
-	ws.close(1000, "")
+	ws.close(websocket.StatusNormalClosure, "")
 }

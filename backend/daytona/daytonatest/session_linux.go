@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 // session is a shell that runs one command after the other («Process and Code Execution»: sessions).
@@ -314,7 +316,7 @@ func (s *service) logs(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	defer ws.close(1000, "")
+	defer ws.close(websocket.StatusNormalClosure, "")
 	left := make(chan struct{})
 	go func() { defer close(left); ws.readUntilEnd() }()
 	for at := 0; ; {
