@@ -74,6 +74,7 @@ var thirdParty = map[string][]string{
 	"github.com/containerd/errdefs":     {"backend/docker"},
 	"github.com/docker/go-connections":  {"backend/docker"},
 	"github.com/pkg/sftp":               {"backend/ssh"},
+	"github.com/coder/websocket":        {"backend/daytona"},
 	"github.com/creack/pty":             {"internal/engine"},
 	"github.com/charmbracelet/x/vt":     {"internal/engine", "internal/chat"}, // of chat, the tests
 	"modernc.org/sqlite":                {"internal/store"},
