@@ -271,6 +271,14 @@ func TestJobs_KeepTheirInstance(t *testing.T) { // KPR-1, SNG-2: the next one fi
 	if err := e.(environment.Keeper).Forget(t.Context(), i.ID); err != nil {
 		t.Error(err)
 	}
+	shut(t, e)
+	if len(l.a.Running()) > 0 {
+		t.Errorf("it is kept for a job that has ended: %v", l.a.Running())
+	}
+	e = l.anew(t)
+	if _, err := e.(environment.Starter).Start(t.Context(), environment.Job{Command: environment.Command{Script: "sleep 4242"}}); err != nil {
+		t.Error(err)
+	}
 	if err := e.(environment.Destroyer).Destroy(t.Context()); err != nil || len(l.a.Running()) > 0 {
 		t.Errorf("%v, left: %v", err, l.a.Running())
 	}

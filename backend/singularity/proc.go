@@ -60,7 +60,7 @@ func (i *instance) over(ctx context.Context) error {
 // lookTime is how often somebody looks who waits for the end of an instance.
 const lookTime = 5 * time.Millisecond
 
-// busy reports whether jobs run in the instance: their keeper ends soon after the last of them.
+// busy reports whether jobs run in the instance: their keeper, and what it keeps. A keeper without any ends by and by.
 func (i *instance) busy() (bool, error) {
 	inside, err := os.Readlink(proc(i.PID, "ns/pid"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,19 +73,25 @@ func (i *instance) busy() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for background processes of instance %s: %w", i.Name, err)
 	}
+	keeper, others := false, false
 	for _, e := range all {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
+		if err != nil || pid == i.PID {
 			continue
 		}
-		if args, err := os.ReadFile(proc(pid, "cmdline")); err != nil || !strings.HasPrefix(string(args), keeping) {
+		if there, err := os.Readlink(proc(pid, "ns/pid")); err != nil || there != inside {
 			continue
 		}
-		if there, err := os.Readlink(proc(pid, "ns/pid")); err == nil && there == inside {
-			return true, nil
+		args, err := os.ReadFile(proc(pid, "cmdline"))
+		switch {
+		case err != nil || len(args) == 0: // it has ended
+		case strings.HasPrefix(string(args), keeping):
+			keeper = true
+		case !strings.HasPrefix(string(args), carried+"\x00"):
+			others = true
 		}
 	}
-	return false, nil
+	return keeper && others, nil
 }
 
 // asRoot reports whether what runs in an instance is root of this machine: without a mapping of users the one is the other.
