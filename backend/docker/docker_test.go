@@ -18,7 +18,7 @@ func TestDocker_IsAnEnvironment(t *testing.T) { // CNF-1, DKR-10
 func TestDocker_EndsCommandsInAnImageWithoutBash(t *testing.T) { // ENG-21
 	l := newLab(t)
 	l.config.Persist, l.config.ExtraArgs, l.config.Image = false, roomy, dockertest.Busybox
-	envtest.RunEnds(t, l.anew, envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor, envtest.Bash}})
+	envtest.RunEnds(t, l.anew, envtest.Abilities{Place: "docker, no bash", Lacking: []envtest.Ability{envtest.Descriptor, envtest.Bash}})
 }
 
 // roomy lets the suites run all that they run at once.
