@@ -73,8 +73,9 @@ type Conversation struct {
 	warned    map[string]bool         // of which lasting budgets the model was told that they near their end
 	closed    bool
 	steered   []string
-	begun     bool // the session is in the store
-	storeSick bool // that it can't be written has been told
+	begun     bool   // the session is in the store
+	storeSick bool   // that it can't be written has been told
+	date      string // as the model knows it; "" = nobody has told it
 	last      lastRequest
 }
 
@@ -110,6 +111,9 @@ func New(ctx context.Context, o Options) (*Conversation, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Conversation{options: o, log: o.Log, marker: hex.EncodeToString(nonce[:]), warned: map[string]bool{}, events: events{listen: o.Listen, session: o.Session.ID}}
+	if at := o.Session.Started; !at.IsZero() {
+		c.date = Date(at)
+	}
 	if !o.Resume {
 		return c, nil
 	}
@@ -122,6 +126,21 @@ func New(ctx context.Context, o Options) (*Conversation, error) {
 		c.history = append(c.history, entry{m.Message, m.ID})
 	}
 	return c, nil
+}
+
+// Date is the day of a time as models are told it.
+func Date(t time.Time) string { return t.Local().Format("Monday, 2 January 2006") }
+
+// today tells the day where it is another than the model knows: what every request begins with has the one on which it all began.
+func (c *Conversation) today() []string {
+	now := Date(time.Now())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.date == "" || c.date == now {
+		return nil
+	}
+	c.date = now
+	return []string{"[Today is " + now + ".]"}
 }
 
 // ID is the id of the session.
@@ -212,7 +231,9 @@ func (c *Conversation) keep(ctx context.Context, m provider.Message, more store.
 	err := error(nil)
 	if !begun {
 		s := c.options.Session
-		s.Started = more.Time
+		if s.Started.IsZero() {
+			s.Started = more.Time
+		}
 		err = c.options.Store.Begin(ctx, s)
 	}
 	if err == nil {

@@ -103,6 +103,7 @@ func (c *Conversation) Turn(ctx context.Context, text string) Outcome {
 	defer leave()
 	t.first = c.keep(ctx, provider.Message{Role: provider.User, Text: text}, store.Message{})
 	t.hear(ctx)
+	t.notes = c.today()
 	return t.run(ctx)
 }
 

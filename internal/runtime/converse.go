@@ -166,7 +166,7 @@ func (c *Conversation) place() SessionOptions {
 func (c *Conversation) settle(m provider.Model) {
 	o, s := &c.options, &c.Stored
 	if o.Resume == "" {
-		*s = store.Session{ID: cmp.Or(o.Session.ID, newSessionID()), Source: cmp.Or(o.Source, "api"), Enabled: o.Session.Enabled, Disabled: o.Session.Disabled}
+		*s = store.Session{ID: cmp.Or(o.Session.ID, newSessionID()), Source: cmp.Or(o.Source, "api"), Enabled: o.Session.Enabled, Disabled: o.Session.Disabled, Started: time.Now().UTC()}
 		if o.parent != nil {
 			s.Parent = o.parent.Stored.ID
 		}

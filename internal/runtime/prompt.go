@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os/user"
-	"time"
 
 	goruntime "runtime"
 
@@ -35,7 +34,7 @@ func (c *Conversation) prompt(ctx context.Context, project *agent.Project) agent
 	}
 	p.Facts = []string{
 		"Working directory: " + c.Stored.Dir, "System: " + goruntime.GOOS + "/" + goruntime.GOARCH + ", commands run in: " + r.places.Backend(c.Stored.ID),
-		"Date: " + time.Now().Format("Monday, 2 January 2006"),
+		"This conversation began on: " + agent.Date(c.Stored.Started), // the same however often it is resumed
 	}
 	if u, err := user.Current(); err == nil {
 		p.Facts = append(p.Facts, "User: "+u.Username)
