@@ -84,8 +84,10 @@ func tellingOf(members map[string]json.RawMessage) (best string) {
 	return best
 }
 
-func (s *Screen) head(tool string) string {
-	return strings.TrimSpace(s.o.Emoji(tool) + " " + fit(strings.ReplaceAll(ansi.Visible(tool), "\n", `\n`), mostArgument))
+func (s *Screen) head(tool string) string { return headOf(s.o.Emoji(tool), tool) }
+
+func headOf(emoji, tool string) string {
+	return strings.TrimSpace(emoji + " " + fit(strings.ReplaceAll(ansi.Visible(tool), "\n", `\n`), mostArgument))
 }
 
 func (s *Screen) begin(e agent.Event) {
@@ -130,18 +132,30 @@ func (s *Screen) ended(e agent.Event) {
 	if len(s.calls) == 0 {
 		s.waiting = time.Now()
 	}
-	mark, why := s.paint(green, "✓"), ""
+	cols, _ := s.o.Size()
+	s.line(c.ended(e, cols, s.paint))
+}
+
+// ended is a line of so many columns at most.
+func (c *call) ended(e agent.Event, cols int, paint func(style, string) string) string {
+	mark, why := paint(green, "✓"), ""
 	if e.Status != statusOK {
-		mark, why = s.paint(red, "✗"), failure(e)
+		mark, why = paint(red, "✗"), failure(e)
 	}
 	tail := " " + seconds(time.Duration(e.Seconds*float64(time.Second)))
-	cols, _ := s.o.Size()
 	room := cols - 3 - columns(c.head) - columns(tail)
-	text := c.head + s.paint(dim, within(" ", c.argument, room)) + " " + mark + tail
+	text := c.head + paint(dim, within(" ", c.argument, room)) + " " + mark + tail
 	if room -= columns(c.argument) + 1; why != "" {
 		text += within(" ", why, max(room, cols/3))
 	}
-	s.line(text)
+	return text
+}
+
+// Ended says on a line of so many columns how a call ended: the tool with its emoji, what it was about, and why it did not end well.
+// args are the arguments that it began with.
+func Ended(emoji string, args json.RawMessage, e agent.Event, cols int) string {
+	c := &call{head: headOf(emoji, e.Tool), argument: argument(args)}
+	return c.ended(e, cols, func(_ style, text string) string { return text })
 }
 
 // failure is what a result says of what went wrong, on one line; its status where it says nothing.

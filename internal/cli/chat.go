@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -15,6 +14,7 @@ import (
 	"github.com/hermes-runtime/hermes/internal/agent"
 	"github.com/hermes-runtime/hermes/internal/ansi"
 	"github.com/hermes-runtime/hermes/internal/approval"
+	"github.com/hermes-runtime/hermes/internal/chat"
 	"github.com/hermes-runtime/hermes/internal/runtime"
 )
 
@@ -73,7 +73,7 @@ func (a *app) talk(ctx context.Context, t talk) error {
 	if t.json {
 		show = a.tellJSON
 	}
-	said := &teller{runtime: rt, out: ansi.ForPeople(a.out), shared: term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stderr.Fd()))}
+	said := &teller{runtime: rt, out: ansi.ForPeople(a.out), args: map[string]json.RawMessage{}, shared: oneFile(os.Stdout, os.Stderr)}
 	o := t.options(a)
 	o.Session.Setting, o.Listen = approval.SingleQuery, func(e agent.Event) { show(said, e) }
 	c, err := rt.Converse(ctx, o)
@@ -139,10 +139,18 @@ func leaveTurn(o agent.Outcome) error {
 // teller shows a conversation on stdout and stderr.
 type teller struct {
 	runtime *runtime.Runtime
-	out     *ansi.Writer // what a model says can't drive the terminal
-	open    bool         // stdout stands within a line
-	shared  bool         // stderr is on the same terminal, and
-	ours    bool         // what stands on it last is ours: line breaks before the text are left out
+	out     *ansi.Writer               // what a model says can't drive the terminal
+	open    bool                       // stdout stands within a line
+	shared  bool                       // stderr goes the same way, a terminal or a file, and
+	ours    bool                       // what stands there last is ours: line breaks before the text are left out
+	args    map[string]json.RawMessage // of the calls that run
+}
+
+// oneFile tells that two files are one.
+func oneFile(a, b *os.File) bool {
+	one, err := a.Stat()
+	other, err2 := b.Stat()
+	return err == nil && err2 == nil && os.SameFile(one, other)
 }
 
 // line prints a line on stderr, which doesn't begin behind what the model says.
@@ -161,6 +169,9 @@ func (a *app) tellJSON(_ *teller, e agent.Event) {
 	_ = enc.Encode(e)
 }
 
+// callColumns is how wide a line of a call is at most, wherever it is read.
+const callColumns = 110
+
 // tellText prints what the model says on stdout, and on stderr a line for each call that has ended.
 func (a *app) tellText(s *teller, e agent.Event) {
 	switch e.Type {
@@ -171,12 +182,15 @@ func (a *app) tellText(s *teller, e agent.Event) {
 		}
 		_, _ = io.WriteString(s.out, e.Text)
 		s.open = e.Text != "" && !strings.HasSuffix(e.Text, "\n")
+	case agent.EventToolStart:
+		s.args[e.Call] = e.Args
 	case agent.EventToolEnd:
-		mark := "✓"
-		if e.Status != "ok" {
-			mark = "✗"
+		args, begun := s.args[e.Call]
+		if !begun {
+			args = e.Args
 		}
-		s.line(a.err, fmt.Sprintf("hermes: %s %s %s %s", s.runtime.Registry().Emoji(e.Tool), onLine(e.Tool), mark, time.Duration(e.Seconds*float64(time.Second)).Round(time.Millisecond)))
+		delete(s.args, e.Call)
+		s.line(a.err, "hermes: "+chat.Ended(s.runtime.Registry().Emoji(e.Tool), args, e, callColumns))
 	case agent.EventNotice:
 		s.line(a.err, "hermes: "+onLine(e.Text))
 	case agent.EventDone:

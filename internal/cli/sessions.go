@@ -104,7 +104,7 @@ func (a *app) sessionsList() *cobra.Command {
 				if about == "" {
 					about = v.Preview
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d messages\t%s\n", v.ID, local(v.LastActive), v.Source, v.MessageCount, onLine(about))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.ID, local(v.LastActive), v.Source, counted(v.MessageCount, "message"), onLine(about))
 			}
 			return w.Flush()
 		},
@@ -114,6 +114,14 @@ func (a *app) sessionsList() *cobra.Command {
 	f.BoolVar(&all, "all", false, "those of child agents and archived ones, too")
 	f.IntVar(&limit, "limit", 0, "`N` at most; 0 = all")
 	return cmd
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }
 
 func local(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
