@@ -16,18 +16,17 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	hermes "github.com/hermes-runtime/hermes"
 	_ "github.com/hermes-runtime/hermes/backend/all"
 	"github.com/hermes-runtime/hermes/channel"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 	"github.com/hermes-runtime/hermes/tool"
 	_ "github.com/hermes-runtime/hermes/toolset/all"
 )
 
 func TestMain(m *testing.M) {
 	hermes.Init()
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // open makes a runtime with a home and a directory of its own.

@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/channel/terminal"
 	"github.com/hermes-runtime/hermes/internal/keys/keystest"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // screen is a terminal at which questions are asked.
 type screen struct{ *keystest.Screen }

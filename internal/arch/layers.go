@@ -20,7 +20,7 @@ const (
 
 // layers says where a package stands: the longest prefix of its path (relative to the module) counts.
 var layers = map[string]Layer{
-	"internal/config": Leaf, "internal/redact": Leaf, "internal/ansi": Leaf, "internal/keys": Leaf, "internal/textcap": Leaf, "internal/secret": Leaf,
+	"internal/config": Leaf, "internal/redact": Leaf, "internal/ansi": Leaf, "internal/keys": Leaf, "internal/textcap": Leaf, "internal/secret": Leaf, "internal/leaktest": Leaf,
 	"internal/atomicfile": Leaf, "internal/event": Leaf, "internal/approval/analysis": Leaf, "internal/approval/payload": Leaf,
 	"tool": Contract, "environment": Contract, "channel": Contract, "provider": Contract,
 	"internal/registry": Service, "internal/approval": Service, "internal/engine": Service, "internal/session": Service,
@@ -89,7 +89,7 @@ var testLibraries = []string{
 }
 
 // suites are packages that are not test files and yet test.
-var suites = []string{"environment/envtest", "tool/tooltest", "provider/providertest", "internal/script/scripttest", "internal/store/storetest", "internal/keys/keystest"}
+var suites = []string{"environment/envtest", "tool/tooltest", "provider/providertest", "internal/script/scripttest", "internal/store/storetest", "internal/keys/keystest", "internal/leaktest"}
 
 // names may stand as whole string literals in their own folder only.
 var names = map[string][]string{

@@ -16,9 +16,8 @@ import (
 	"testing/iotest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/hermes-runtime/hermes/internal/atomicfile"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 		appendLines(path, os.Getenv("ATOMICFILE_TEST_ID"))
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func TestWrite_NewFileHasTheModeAndNothingElseIsLeft(t *testing.T) { // WRI-1

@@ -12,13 +12,13 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/vt"
-	"go.uber.org/goleak"
 
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/channel/terminal"
 	"github.com/hermes-runtime/hermes/internal/agent"
 	"github.com/hermes-runtime/hermes/internal/chat"
 	"github.com/hermes-runtime/hermes/internal/keys/keystest"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 	"github.com/hermes-runtime/hermes/internal/registry"
 	"github.com/hermes-runtime/hermes/internal/registry/schema"
 	"github.com/hermes-runtime/hermes/internal/store"
@@ -26,7 +26,7 @@ import (
 	"github.com/hermes-runtime/hermes/tool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // line is how the model answers one request.
 type line struct {

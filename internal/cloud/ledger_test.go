@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
 // userRole makes this program a process that uses a place until it is killed: the value is the HERMES_HOME.
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		select {}
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func place(name string, kept bool) cloud.Record {

@@ -4,12 +4,11 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/hermes-runtime/hermes/internal/event"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestBus_DeliversInOrderToEverySubscriber(t *testing.T) {
 	var bus event.Bus[int]

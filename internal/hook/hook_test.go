@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func pre(name string, v Verdict, err error) Hook {
 	return Hook{Name: name, PreToolCall: func(context.Context, Call) (Verdict, error) { return v, err }}

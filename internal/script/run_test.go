@@ -13,15 +13,14 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 	"github.com/hermes-runtime/hermes/internal/script"
 	"github.com/hermes-runtime/hermes/internal/script/python"
 	"github.com/hermes-runtime/hermes/internal/script/scripttest"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // systemPython is the interpreter that tests run, found once: asking a version manager's wrapper is slow.
 var systemPython = sync.OnceValues(func() (python.Interpreter, error) {

@@ -3,7 +3,7 @@ package session_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

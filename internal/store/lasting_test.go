@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/provider"
 )
@@ -298,7 +299,7 @@ func TestStore_WithoutWriteAheadLog(t *testing.T) {
 
 // A store that is closed has ended: no goroutine is left, and it says so.
 func TestLasting_CloseEnds(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer leaktest.None(t, goleak.IgnoreCurrent())
 	l := store.New(store.Options{File: filepath.Join(t.TempDir(), "sessions.db")})
 	if list, err := l.List(t.Context(), store.Filter{}); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 	"github.com/hermes-runtime/hermes/provider"
 )
 
@@ -243,7 +244,7 @@ func (s Subject) histories(t *testing.T) {
 func (s Subject) cancelling(t *testing.T) {
 	cause := errors.New("the user has something to say")
 	t.Run("waiting", func(t *testing.T) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		arrived := make(chan struct{}, 1)
 		server, m := s.start(t, func(Seen) Reply { arrived <- struct{}{}; return Reply{Fault: Silence} }, provider.Options{})
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -255,7 +256,7 @@ func (s Subject) cancelling(t *testing.T) {
 		server.gone(t)
 	})
 	t.Run("streaming", func(t *testing.T) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		server, m := s.start(t, Script(t, Reply{Text: sample, Fault: Fallen}), provider.Options{})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
@@ -271,7 +272,7 @@ func (s Subject) cancelling(t *testing.T) {
 		server.gone(t)
 	})
 	t.Run("leaving", func(t *testing.T) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		server, m := s.start(t, Script(t, Reply{Text: sample, Fault: Fallen}), provider.Options{})
 		for range m.Stream(t.Context(), ask("hello")) {
 			break

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -73,7 +74,7 @@ func Run(t *testing.T, x tool.Tool, o Options) {
 		t.Run("arguments", s.arguments)
 		t.Run("cancellation", s.cancellation)
 	})
-	goleak.VerifyNone(t, before)
+	leaktest.None(t, before)
 }
 
 type suite struct {

@@ -13,17 +13,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/internal/approval/ask"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(orphanDir); dir != "" {
 		orphan(dir)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func open(t *testing.T, c ask.Config) *ask.Queue {

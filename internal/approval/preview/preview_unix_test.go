@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/hermes-runtime/hermes/internal/approval/preview"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // patient is for tests of what is found rather than of how long it may take on a busy machine.
 var patient = preview.Options{Time: 30 * time.Second}

@@ -3,8 +3,8 @@ package search_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
 // TestMain holds every search to ending what it started.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

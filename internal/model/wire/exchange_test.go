@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 	"github.com/hermes-runtime/hermes/provider"
 )
 
@@ -152,7 +153,7 @@ func TestEnding_IsNotWaitedForLong(t *testing.T) {
 
 // PRV-5: the cause of the caller's context is what comes back.
 func TestCancelling_GivesTheCause(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer leaktest.None(t, goleak.IgnoreCurrent())
 	synctest.Test(t, func(t *testing.T) {
 		cause := errors.New("enough")
 		for _, server := range []reply{

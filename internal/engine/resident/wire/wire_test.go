@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/hermes-runtime/hermes/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // pair connects two sides. accept serves what the client opens.
 func pair(t *testing.T, text bool, accept func(*Stream)) (client, server *Conn) {
