@@ -16,7 +16,7 @@ func (r *Runtime) Model(name string) (provider.Model, error) {
 }
 
 func (r *Runtime) choose(name string, s model.Settings) (provider.Model, error) {
-	m, err := model.Choose(name, model.Options{Settings: s, Getenv: r.Getenv, Redact: r.redactor.All, Warn: r.problem, Log: r.log})
+	m, err := model.Choose(name, model.Options{Settings: s, Getenv: r.Getenv, Redact: r.redactor.All, Warn: r.warn, Log: r.log})
 	if err != nil {
 		return nil, err
 	}
