@@ -55,6 +55,22 @@ func TestTurn_BudgetEndsInTheMiddleOfAText(t *testing.T) {
 	}
 }
 
+// BUD-3: a conversation whose budget is used up makes no request more, whatever is said to it.
+func TestTurn_BeginsWithNothingLeft(t *testing.T) {
+	for name, limits := range map[string]Limits{"tokens": {MaxTokens: 100}, "cost": {MaxCost: 0.5}} {
+		s := set(t, Options{Limits: limits, Price: byTheToken}, step{text: "all", usage: &provider.Usage{Output: 100}}, step{text: "more"})
+		s.Turn(t.Context(), "go")
+		before := len(s.History())
+		o := s.Turn(t.Context(), "and on")
+		if o.Status != Failed || o.ExitReason != ExitBudget || o.APICalls != 0 || len(s.model.seen) != 1 || !strings.Contains(o.Error, "raise it") {
+			t.Errorf("%s: %+v after %d requests", name, o, len(s.model.seen))
+		}
+		if n := len(s.History()); n != before {
+			t.Errorf("%s: %d messages became %d", name, before, n)
+		}
+	}
+}
+
 // BUD-3: what a compaction uses is used, too.
 func TestCompact_DrawsOnTheBudget(t *testing.T) {
 	s := set(t, Options{Compact: CompactConfig{Keep: 1}, Price: byTheToken}, step{text: "one"}, step{text: "two"}, step{text: "a summary", usage: &provider.Usage{Input: 7, Output: 3}})

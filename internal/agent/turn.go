@@ -101,6 +101,9 @@ func (c *Conversation) Turn(ctx context.Context, text string) Outcome {
 		return t.end(Failed, ExitError, err)
 	}
 	defer leave()
+	if err := firstSpent(c.shared()); err != nil { // the turn that used it up had its summary
+		return t.end(Failed, ExitBudget, fmt.Errorf("begin a turn: %w; raise it, or begin another conversation", err))
+	}
 	t.first = c.keep(ctx, provider.Message{Role: provider.User, Text: text}, store.Message{})
 	t.hear(ctx)
 	t.notes = c.today()

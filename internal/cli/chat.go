@@ -77,6 +77,9 @@ func (a *app) talk(ctx context.Context, t talk) error {
 	o := t.options(a)
 	o.Session.Setting, o.Listen = approval.SingleQuery, func(e agent.Event) { show(said, e) }
 	c, err := rt.Converse(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		return &exit{code: exitInterrupted}
+	}
 	if err != nil {
 		return err
 	}
@@ -99,9 +102,9 @@ func (t talk) options(a *app) runtime.ConversationOptions {
 	}
 }
 
-// farewell says how to go on with a session.
+// farewell has it said at the very end how to go on with a session.
 func (a *app) farewell(id string) {
-	fmt.Fprintf(a.err, "hermes: session %s; go on with: hermes chat --resume %s\n", id, id)
+	a.partings = append(a.partings, fmt.Sprintf("session %s; go on with: hermes chat --resume %s", id, id))
 }
 
 // message is what is said: -q, and behind it what stands on standard input.

@@ -225,9 +225,15 @@ func TestChat_ExitCodes(t *testing.T) {
 			if code != tc.code || !strings.Contains(errs, tc.says) || tc.code == 0 && out != "fine\n" || strings.Contains(errs, "goroutine") {
 				t.Errorf("exit %d\n%s\n%s", code, out, errs)
 			}
+			if begun := tc.code == 0 || name == "failed" || name == "cut short"; begun != parting.MatchString(errs) { // CHAT-4
+				t.Errorf("the last line: %s", errs)
+			}
 		})
 	}
 }
+
+// parting is the last line of a conversation that can be gone on with.
+var parting = regexp.MustCompile(`\nhermes: session s_[0-9a-f]+; go on with: [^\n]*\n$|^hermes: session s_[0-9a-f]+; go on with: [^\n]*\n$`)
 
 // volatile is what differs from one run to the next: times, ids, and sizes of texts that hold them.
 var volatile = regexp.MustCompile(`"(result_bytes|input|output|id|request_id|time|seconds|duration|duration_seconds|total_duration_seconds|uptime_seconds|done|started_at|pid)":("[0-9TZ:.-]*"|"[0-9a-f]{32}"|[0-9.e-]+)|(s|proc|turn)_[0-9a-f]{12,16}`)

@@ -57,16 +57,17 @@ func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Error
 
 // app is one run of the command line.
 type app struct {
-	in      *os.File
-	out     *steady
-	err     io.Writer
-	dir     string
-	config  string
-	verbose bool
-	noColor bool
-	alone   bool // nobody is asked, whoever sits at the terminal
-	judging bool // the verb itself lists what is wrong in the configuration
-	rt      *runtime.Runtime
+	in       *os.File
+	out      *steady
+	err      io.Writer
+	dir      string
+	config   string
+	verbose  bool
+	noColor  bool
+	alone    bool     // nobody is asked, whoever sits at the terminal
+	judging  bool     // the verb itself lists what is wrong in the configuration
+	partings []string // what is said at the very end, behind all that went wrong
+	rt       *runtime.Runtime
 }
 
 // Main runs the command line and returns the exit code.
@@ -87,7 +88,11 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		err = a.out.err
 	}
-	return a.report(err)
+	code := a.report(err)
+	for _, text := range a.partings {
+		fmt.Fprintln(a.err, "hermes:", text)
+	}
+	return code
 }
 
 // report says what went wrong, in one line, and chooses the exit code.

@@ -72,6 +72,8 @@ func TestChoose_Order(t *testing.T) {
 		{"a key in the variable named", "x", "model: {provider: anthropic, api_key_env: MY}", []string{"MY=k"}, "anthropic x"},
 		{"no address", "custom/x", "", nil, "hermes config set model.base_url"},
 		{"an address that is none", "x", "model: {provider: custom, base_url: 'localhost:8080'}", nil, "looks like http://127.0.0.1:8080/v1"},
+		{"what was read is shown", "x", "model: {provider: custom, base_url: 'localhost:8080'}", nil, `"localhost:8080" is no address`},
+		{"but no password", "x", "model: {provider: custom, base_url: 'ftp://me:pass@host/v1'}", nil, `"…@host/v1" is no address`},
 		{"no such provider", "x", "model: {provider: opanai}", nil, "hermes config set model.provider"},
 		{"no tape", "replay:/nowhere/x.jsonl", "", nil, "the tape can't be played"},
 		{"a tape without its file", "replay/x", "", []string{openai}, "-m replay:FILE"},

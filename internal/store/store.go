@@ -20,7 +20,7 @@ var (
 	ErrTitle     = errors.New("another session has this title")
 	ErrReadOnly  = errors.New("the store was written by a newer version and is read-only")
 	ErrBusy      = errors.New("another process compacts this session")
-	ErrInUse     = errors.New("the session is in use elsewhere")
+	ErrInUse     = errors.New("the session is in use elsewhere: leave it there first, or begin another one")
 )
 
 // NotFound is the error for a session, or a message of one, that can't be given.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/hermes-runtime/hermes/internal/model/wire"
@@ -39,9 +38,9 @@ type model struct {
 
 func newModel(o provider.Options) (provider.Model, error) {
 	o.Provider = cmp.Or(o.Provider, name)
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: o.Provider, Model: o.Model, Message: "the address of the API is none", Hint: "it looks like http://127.0.0.1:8080; set it with `hermes config set model.base_url URL`"}
+	u, err := wire.Address(o, "http://127.0.0.1:8080")
+	if err != nil {
+		return nil, err
 	}
 	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/messages")
 	u.Path = strings.TrimSuffix(path, "/v1") + "/v1/messages"

@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 
@@ -54,9 +53,9 @@ type model struct {
 }
 
 func newModel(o provider.Options) (provider.Model, error) {
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &provider.Error{Kind: provider.ErrSetup, Provider: o.Provider, Model: o.Model, Message: "the address of the API is none", Hint: "it looks like http://127.0.0.1:8080/v1; set it with `hermes config set model.base_url URL`"}
+	u, err := wire.Address(o, "http://127.0.0.1:8080/v1")
+	if err != nil {
+		return nil, err
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	if u.Path == "" { // servers of one's own are often given without it

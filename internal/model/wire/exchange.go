@@ -73,6 +73,22 @@ type Reply struct {
 	stop   context.CancelFunc
 }
 
+// Address reads the address of an API; example is one.
+func Address(o provider.Options, example string) (*url.URL, error) {
+	u, err := url.Parse(o.BaseURL)
+	if err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+		return u, nil
+	}
+	shown := o.BaseURL
+	if _, after, ok := strings.Cut(shown, "@"); ok { // in front may be a password
+		shown = "…@" + after
+	}
+	return nil, &provider.Error{
+		Kind: provider.ErrSetup, Provider: o.Provider, Model: o.Model, Message: fmt.Sprintf("%q is no address of an API", shown),
+		Hint: "it looks like " + example + "; set it with `hermes config set model.base_url URL`, or in the variable that it comes from",
+	}
+}
+
 // Post makes a request and returns when a reply begins. An error is a *provider.Error, or the cause of ctx.
 func (c *Client) Post(ctx context.Context, x Exchange) (*Reply, error) {
 	inner, cancel := context.WithCancelCause(ctx)
@@ -144,6 +160,9 @@ func (r *Reply) next() (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
+	if first == '<' {
+		return Event{}, errPage
+	}
 	if first != '{' && first != '[' {
 		r.events = NewEventReader(r.buf)
 		return r.events.Next()
@@ -155,6 +174,9 @@ func (r *Reply) next() (Event, error) {
 	}
 	return Event{Data: body, Whole: true}, err
 }
+
+// errPage is what stands at addresses that are no API's.
+var errPage = errors.New("it is a page for people, not an API's answer")
 
 // peek tells the first byte of the reply that is no white space.
 func (r *Reply) peek() (byte, error) {
@@ -212,7 +234,7 @@ func (r *Reply) broken(err error) error {
 	if errors.As(context.Cause(r.ctx), &b) {
 		return r.x.network(b.text, b)
 	}
-	if errors.Is(err, ErrTooLong) {
+	if errors.Is(err, ErrTooLong) || errors.Is(err, errPage) {
 		return r.Protocol(err)
 	}
 	var u *url.Error

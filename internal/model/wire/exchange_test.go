@@ -174,6 +174,17 @@ func TestCancelling_GivesTheCause(t *testing.T) {
 	})
 }
 
+// A page of a web server, which is what stands at most addresses that aren't an API's, is told at once and not asked for again.
+func TestNext_APageIsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := drain(reply{write: func(w *io.PipeWriter) { _, _ = io.WriteString(w, "\n<!doctype html><title>hello</title>") }}.post(t.Context()))
+		var e *provider.Error
+		if !errors.As(err, &e) || e.Kind != provider.ErrProtocol || e.Passing() || !strings.Contains(e.Hint, "model.base_url") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 // PRV-10: an address is told by its host; what else stands in it may be a key.
 func TestErrors_TellNoAddress(t *testing.T) {
 	c := NewClient(provider.Bounds{})
