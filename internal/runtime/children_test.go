@@ -235,6 +235,23 @@ func TestBudget_OfAResumedConversation(t *testing.T) {
 	}
 }
 
+// RED-1: a key that a model repeats stands in no event, of a call that runs or of one that can't.
+func TestConverse_EventsTellNoSecret(t *testing.T) {
+	const key = "sk-proj-0123456789abcdefghijklmnop"
+	var told []string
+	r := configured(t, "", Options{Environ: []string{"HOME=/home/ann", "OPENAI_API_KEY=" + key}})
+	c, err := r.Converse(t.Context(), ConversationOptions{Use: &actors{steps: map[string][]string{"begin": {`nothing_like_it {"x": "` + key + `"}`}}}, Listen: func(e agent.Event) {
+		told = append(told, string(e.Args))
+	}})
+	must(t, err)
+	c.Turn(t.Context(), "begin")
+	must(t, c.Close(t.Context()))
+	all := strings.Join(told, "")
+	if strings.Contains(all, key) || !strings.Contains(all, `{"x":`) {
+		t.Errorf("told: %s", all)
+	}
+}
+
 // BUD-3: costs that can't be reckoned are refused where they are bounded, of each model that is used; tapes cost nothing.
 func TestBudget_CostNeedsPrices(t *testing.T) {
 	tape := filepath.Join(t.TempDir(), "tape.jsonl")

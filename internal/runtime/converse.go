@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -136,7 +137,7 @@ func (c *Conversation) open(ctx context.Context, st store.Store) error {
 	project := c.project()
 	ao := agent.Options{
 		Model: c.model, Tools: c.session, Store: st, Session: c.Stored, Resume: o.Resume != "", System: c.prompt(ctx, project).String(),
-		Guard: r.settings.guardrails.config(), Listen: o.Listen, News: c.news, Log: r.log,
+		Guard: r.settings.guardrails.config(), Listen: r.hushed(o.Listen), News: c.news, Log: r.log,
 	}
 	if project != nil {
 		ao.Touch = project.Touch
@@ -242,4 +243,17 @@ func (c *Conversation) end(ctx context.Context, cause tool.Interruption) (err er
 		c.release()
 	})
 	return err
+}
+
+// hushed hands events on without the secrets that a model repeats in the arguments of calls: events are shown, and written to logs.
+func (r *Runtime) hushed(listen func(agent.Event)) func(agent.Event) {
+	if listen == nil {
+		return nil
+	}
+	return func(e agent.Event) {
+		if len(e.Args) > 0 {
+			e.Args = json.RawMessage(r.redactor.Known(string(e.Args)))
+		}
+		listen(e)
+	}
 }
