@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/hermes-runtime/hermes/backend/singularity"
 	"github.com/hermes-runtime/hermes/backend/singularity/apptainertest"
 	"github.com/hermes-runtime/hermes/environment"
@@ -46,8 +48,32 @@ func newLab(t testing.TB) *lab {
 	l := &lab{a: a, config: *defaults(b), vars: a.Vars()}
 	l.config.Image, l.config.ResidentPath = a.Provide(t, apptainertest.Bash), residenttest.Binary(t)
 	l.vars["HOME"] = t.TempDir()
-	l.o = environment.OpenOptions{Key: "test", HermesHome: t.TempDir(), Dir: "/", Getenv: func(n string) string { return l.vars[n] }}
+	l.o = environment.OpenOptions{Key: "test", HermesHome: room(t), Dir: "/", Getenv: func(n string) string { return l.vars[n] }}
 	return l
+}
+
+// room is a directory that an overlay can be written in. It can't be on an overlay itself, which the files of containers are: there it is
+// memory.
+func room(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Type != unix.OVERLAYFS_SUPER_MAGIC {
+		return dir
+	}
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700")
+	switch {
+	case err == nil:
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	case os.Getenv("CI") == "true":
+		t.Fatalf("instances need a directory that is on no overlay; TMPDIR can name one: %v", err)
+	default:
+		t.Skipf("instances need a directory that is on no overlay; TMPDIR can name one: %v", err)
+	}
+	return dir
 }
 
 // open opens a place, which is closed after the test.

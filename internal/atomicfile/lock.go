@@ -27,22 +27,21 @@ var ErrLocked = errors.New("it is held by another process or another part of thi
 // Held is a lock that is held.
 type Held struct{ lock *flock.Flock }
 
-// Lock takes the exclusive lock that the file at path stands for, waiting for it until ctx ends, MaxLockWait at most.
+// Lock takes the exclusive lock that the file at path stands for, waiting for it until ctx ends, MaxLockWait at most; it is tried
+// once in any case.
 // The file is created if need be (its directory must exist), is empty, and stays unless its holder removes it.
 // The lock holds between processes and between goroutines, and ends with its process, so a dead owner's is free.
 func Lock(ctx context.Context, path string) (*Held, error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxLockWait)
 	defer cancel()
 	for {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("lock %s: %w: %w", path, ErrLocked, context.Cause(ctx))
-		}
-		if h, ok, err := TryLock(path); ok || err != nil {
+		if h, ok, err := TryLock(path); ok || err != nil { // in front of ctx: a short time may be over before a busy machine gets here
 			return h, err
 		}
 		select {
 		case <-time.After(lockRetry):
 		case <-ctx.Done():
+			return nil, fmt.Errorf("lock %s: %w: %w", path, ErrLocked, context.Cause(ctx))
 		}
 	}
 }
