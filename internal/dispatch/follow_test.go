@@ -36,9 +36,15 @@ func (w *watch) After(g tool.Guarded) any { return w.remark }
 // BAT-5, LGD-3: who follows a batch hears of each call's beginning if it began and of its end in any case; a call that the guard
 // refuses never runs, and what it remarks stands in a result that is still one JSON object.
 func TestBatch_IsFollowedAndGuarded(t *testing.T) {
+	var mu sync.Mutex // calls run side by side
 	ran := map[string]int{}
 	counted := func(name string, result any) tool.Tool {
-		return simple(name, func(context.Context, *tool.Call) (any, error) { ran[name]++; return result, nil })
+		return simple(name, func(context.Context, *tool.Call) (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			ran[name]++
+			return result, nil
+		})
 	}
 	b := newBed(t, Config{}, counted("good", map[string]any{"n": 1}), counted("list", "[1,2]"), counted("void", "{ }"), counted("loop", 1))
 	w := &watch{refuse: map[string]bool{"loop": true}, remark: map[string]any{"count": 2}}
