@@ -3,6 +3,7 @@ package memory
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hermes-runtime/hermes/internal/textcap"
 )
@@ -14,16 +15,15 @@ const separator = "\n" + mark + "\n"
 
 // parse reads a file, whoever wrote it: what stands between marks is an entry, each counts once.
 func parse(text string) []string {
-	text = strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")
 	var entries, lines []string
 	end := func() {
-		if e := strings.TrimSpace(strings.Join(lines, "\n")); e != "" {
+		if e := clean(strings.Join(lines, "\n")); e != "" {
 			entries = append(entries, e)
 		}
 		lines = lines[:0]
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if strings.TrimSpace(line) == mark {
+		if strings.TrimFunc(line, margin) == mark {
 			end()
 			continue
 		}
@@ -51,5 +51,12 @@ func unique(entries []string) []string {
 
 // clean is a text as an entry holds it.
 func clean(text string) string {
-	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	lines := strings.Split(text, "\n")
+	for i := range lines[:len(lines)-1] {
+		lines[i] = strings.TrimRight(lines[i], "\r")
+	}
+	return strings.TrimFunc(strings.Join(lines, "\n"), margin)
 }
+
+// margin tells what isn't seen at the ends of an entry: white space, and the mark that some editors put in front of a file.
+func margin(r rune) bool { return r == '\ufeff' || unicode.IsSpace(r) }

@@ -51,7 +51,7 @@ func TestScreen_NotesPass_MEM6(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"", "a", "a\n§\nb", "§", "\n§\n§\n", "\ufeffa\r\n§\r\nb", " § \n x\u00a7y", "a\n§\na", "\xff\n§\n\x00", "a\n\u2028§\nb"} {
+	for _, s := range []string{"", "a", "a\n§\nb", "§", "\n§\n§\n", "\ufeffa\r\n§\r\nb", " § \n x\u00a7y", "a\n§\na", "\xff\n§\n\x00", "a\n\u2028§\nb", "0\r\r\n0", "\n§\n\ufeffa", "\ufeff\ufeffa"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
