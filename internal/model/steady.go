@@ -72,8 +72,37 @@ func patient(err error) error {
 		return err
 	}
 	out := *e
-	out.Hint = fmt.Sprintf("the API asks to wait %v, until %s", e.RetryAfter.Round(time.Second), time.Now().Add(e.RetryAfter).Format(time.TimeOnly))
+	out.Hint = asked(e.RetryAfter, time.Now()) + "; nothing was tried again. Another model, or another key, may answer now"
 	return &out
+}
+
+// asked says a wait as a person would: how long, and until when, with the day where it isn't over today.
+func asked(d time.Duration, now time.Time) string {
+	until, layout := now.Add(d), "15:04:05 MST"
+	if y, m, day := until.Date(); y != now.Year() || m != now.Month() || day != now.Day() {
+		layout = "2 January 2006, 15:04 MST"
+	}
+	return fmt.Sprintf("the API asks to wait %s, until %s", length(d), until.Format(layout))
+}
+
+const day = 24 * time.Hour
+
+// lengths are the units in which a wait is told, and from where on each is.
+var lengths = []struct {
+	from, unit time.Duration
+	name       string
+}{
+	{2 * 365 * day, 365 * day, "years"}, {2 * day, day, "days"}, {2 * time.Hour, time.Hour, "hours"}, {2 * time.Minute, time.Minute, "minutes"},
+}
+
+// length rounds a duration to what a person keeps in mind.
+func length(d time.Duration) string {
+	for _, l := range lengths {
+		if d >= l.from {
+			return fmt.Sprintf("about %d %s", (d+l.unit/2)/l.unit, l.name)
+		}
+	}
+	return fmt.Sprintf("%d seconds", (d+time.Second/2)/time.Second)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

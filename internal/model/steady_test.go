@@ -108,7 +108,7 @@ func TestRetry(t *testing.T) {
 func TestRetry_IsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := providertest.Hear(t.Context(), &steady{Model: &script{attempts: [][]any{{after(time.Hour)}}}, retries: 5}, provider.Request{})
-		if err == nil || !strings.Contains(err.Error(), "1h0m0s") {
+		if err == nil || !strings.Contains(err.Error(), "about 60 minutes, until ") || !strings.Contains(err.Error(), "nothing was tried again") {
 			t.Errorf("%v", err)
 		}
 		var notices []string
@@ -187,5 +187,21 @@ func TestConvert_ForeignPartsStayOut(t *testing.T) {
 	}
 	if i := slices.IndexFunc(in[1:], func(m provider.Message) bool { return m.Opaque == nil }); i >= 0 {
 		t.Error("the caller's history was changed")
+	}
+}
+
+// PRV-3: a wait that nobody is going to sit out is told as a person would say it, with its day.
+func TestRetry_ALongWaitIsToldInWords(t *testing.T) {
+	now := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
+	for d, want := range map[time.Duration]string{
+		61 * time.Second:          "the API asks to wait 61 seconds, until 09:01:01 UTC",
+		90 * time.Minute:          "the API asks to wait about 90 minutes, until 10:30:00 UTC",
+		16 * time.Hour:            "the API asks to wait about 16 hours, until 2 December 2026, 01:00 UTC",
+		5_000_000 * time.Second:   "the API asks to wait about 58 days, until 28 January 2027, 05:53 UTC",
+		73 * 365 * 24 * time.Hour: "the API asks to wait about 73 years, until 13 November 2099, 09:00 UTC",
+	} {
+		if got := asked(d, now); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
 	}
 }

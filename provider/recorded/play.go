@@ -173,7 +173,7 @@ func (p *player) mismatch(n int, diff string) error {
 func (p *player) fault(f *Fault) error {
 	return &provider.Error{
 		Kind: f.Type, Provider: p.info.Provider, Model: p.info.Model, Status: f.Status, Message: f.Message, Limit: f.Limit,
-		RetryAfter: time.Duration(f.RetryAfter * float64(time.Second)),
+		RetryAfter: time.Duration(min(max(f.RetryAfter, 0)*float64(time.Second), 1<<62)),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -194,15 +195,27 @@ func classify(status int, f fault) (provider.ErrorKind, string) {
 
 // retryAfter is how long a server asks to wait; 0 = it doesn't say.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e10 {
-		return time.Duration(ms * float64(time.Millisecond))
+	if d := waitOf(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
+		return d
 	}
 	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e8 {
-		return time.Duration(s * float64(time.Second))
+	if d := waitOf(v, time.Second); d > 0 {
+		return d
 	}
 	if at, err := http.ParseTime(v); err == nil && at.After(now) {
 		return at.Sub(now)
 	}
 	return 0
+}
+
+// mostWait is what a longer wait counts as: no number of seconds is so large that it is taken for none.
+const mostWait = 100 * 365 * 24 * time.Hour
+
+// waitOf reads a number of units; 0 = it is none above 0.
+func waitOf(number string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n*float64(unit), float64(mostWait)))
 }

@@ -88,7 +88,8 @@ func TestInBand(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"7": 7 * time.Second, " 1.5 ": 1500 * time.Millisecond, "0": 0, "-3": 0, "": 0, "soon": 0, "1e99": 0, "NaN": 0,
+		"7": 7 * time.Second, " 1.5 ": 1500 * time.Millisecond, "0": 0, "-3": 0, "": 0, "soon": 0, "NaN": 0,
+		"100000001": 100000001 * time.Second, "9999999999999": mostWait, "1e99": mostWait, "1e999": mostWait, "Inf": mostWait, "-Inf": 0,
 		"Fri, 02 Jan 2026 03:04:35 GMT": 30 * time.Second, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
 	} {
 		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
