@@ -90,7 +90,7 @@ func (a *app) talk(ctx context.Context, t talk) error {
 	c.Send(agent.Event{Type: agent.EventSession, Text: c.Stored.Model})
 	out := c.Turn(ctx, text)
 	c.Send(agent.Event{Type: agent.EventDone, Outcome: &out})
-	a.farewell(c.ID())
+	a.left = append(a.left, c.ID())
 	return leaveTurn(out)
 }
 
@@ -102,9 +102,18 @@ func (t talk) options(a *app) runtime.ConversationOptions {
 	}
 }
 
-// farewell has it said at the very end how to go on with a session.
-func (a *app) farewell(id string) {
-	a.partings = append(a.partings, fmt.Sprintf("session %s; go on with: hermes chat --resume %s", id, id))
+// farewell says how to go on with the conversations that were left, as far as they are kept.
+func (a *app) farewell() {
+	for _, id := range a.left {
+		switch lost := a.lost[id]; {
+		case lost == nil:
+			fmt.Fprintf(a.err, "hermes: session %s; go on with: hermes chat --resume %s\n", id, id)
+		case lost.Whole:
+			fmt.Fprintf(a.err, "hermes: session %s was not kept and can't be gone on with\n", id)
+		default:
+			fmt.Fprintf(a.err, "hermes: session %s; go on from where it was kept last with: hermes chat --resume %s\n", id, id)
+		}
+	}
 }
 
 // message is what is said: -q, and behind it what stands on standard input.

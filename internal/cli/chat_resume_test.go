@@ -101,6 +101,9 @@ func TestChat_WithoutAStoreItGoesOn(t *testing.T) {
 	if code != 0 || out != "Yes.\n" || strings.Count(errs, "memory") != 1 {
 		t.Errorf("exit %d: %q %s", code, out, errs)
 	}
+	if strings.Contains(errs, "--resume") || !strings.HasSuffix(errs, "was not kept and can't be gone on with\n") {
+		t.Errorf("what isn't kept is offered: %s", errs)
+	}
 }
 
 // STO-8: what is exported of a conversation plays again, with its calls, and the tools run again.

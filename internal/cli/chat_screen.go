@@ -47,10 +47,7 @@ func (a *app) sit(ctx context.Context, t talk) error {
 	if closeErr := a.close(ctx); closeErr != nil {
 		fmt.Fprintln(a.err, "hermes: warning:", oneLine(closeErr))
 	}
-	a.rt = nil
-	for _, id := range left.Sessions {
-		a.farewell(id)
-	}
+	a.left = left.Sessions
 	if err != nil {
 		return err
 	}

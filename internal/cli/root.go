@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-runtime/hermes/channel"
 	"github.com/hermes-runtime/hermes/internal/ansi"
 	"github.com/hermes-runtime/hermes/internal/runtime"
+	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/tool"
 )
 
@@ -66,7 +67,8 @@ type app struct {
 	noColor  bool
 	alone    bool     // nobody is asked, whoever sits at the terminal
 	judging  bool     // the verb itself lists what is wrong in the configuration
-	partings []string // what is said at the very end, behind all that went wrong
+	left     []string // conversations that were left: how to go on with them is said at the very end, behind all that went wrong
+	lost     map[string]*store.Lost
 	rt       *runtime.Runtime
 }
 
@@ -89,9 +91,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		err = a.out.err
 	}
 	code := a.report(err)
-	for _, text := range a.partings {
-		fmt.Fprintln(a.err, "hermes:", text)
-	}
+	a.farewell()
 	return code
 }
 
@@ -276,7 +276,11 @@ func (a *app) close(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	return a.rt.Close(ctx)
+	err := a.rt.Close(ctx)
+	if a.rt = nil; err != nil {
+		a.lost = store.LostIn(err)
+	}
+	return err
 }
 
 // asker reaches the person at this terminal, if there is one who is to be asked.

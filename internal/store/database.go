@@ -143,7 +143,7 @@ func connect(file string, more url.Values) (*sql.DB, error) {
 // prepare brings the database into the state that the rest relies on.
 func (d *Database) prepare(ctx context.Context, steps []migration) (*Database, error) {
 	if err := d.setUp(ctx, steps); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store: %w", err), d.Close())
+		return nil, errors.Join(fmt.Errorf("open the store: %w", d.options.plainly(err)), d.Close())
 	}
 	return d, nil
 }
@@ -300,7 +300,7 @@ func (d *Database) write(ctx context.Context, what string, do func(tx *sql.Tx) e
 		err = retry(ctx, func() error { return d.once(ctx, do) })
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", what, d.options.plainly(err))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ type stay struct {
 	on     *Database // the disk that it was on when it was last changed
 	undone []deed    // what was done in memory and isn't done on disk, in order
 
+	begun  bool  // it was begun here, so that the disk knows it from then on only
 	adrift bool  // it is in memory
 	ids    names // where messages were given other ids: those by which callers may know them; replaced, never changed
 }

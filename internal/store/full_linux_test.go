@@ -41,6 +41,8 @@ func TestLasting_GoesOnWhileARealDiskIsFull(t *testing.T) {
 		add(t, l, "a", "full", big)
 		if len(warned) != n+1 {
 			t.Errorf("warned of %q", warned)
+		} else if !strings.Contains(warned[n], file+": no space is left there") {
+			t.Errorf("warned without the reason: %s", warned[n])
 		}
 		if err := os.Remove(ballast); err != nil {
 			t.Fatal(err)

@@ -301,12 +301,13 @@ func (l *Lasting) Close() error {
 	defer cancel()
 	var errs []error
 	for session, s := range l.stays { // nobody adds to them any more
-		err := hold(ctx, s.turn)
+		err, whole := hold(ctx, s.turn), false
 		if err == nil && s.adrift {
+			whole = s.on == nil && s.begun
 			_, err = l.reach(ctx, session, s)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("session %s is lost: %w", session, err))
+			errs = append(errs, &Lost{session, whole, err})
 		}
 	}
 	l.mu.Lock()

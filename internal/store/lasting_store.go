@@ -16,7 +16,15 @@ func (l *Lasting) do(ctx context.Context, session string, act func(ctx context.C
 
 // Begin implements Store.
 func (l *Lasting) Begin(ctx context.Context, s Session) error {
-	return l.do(ctx, s.ID, func(ctx context.Context, d *Database, _ names) error { return d.Begin(ctx, s) })
+	return l.do(ctx, s.ID, func(ctx context.Context, d *Database, _ names) error {
+		err := d.Begin(ctx, s)
+		if err == nil {
+			l.mu.Lock()
+			l.stays[s.ID].begun = true
+			l.mu.Unlock()
+		}
+		return err
+	})
 }
 
 // Append implements Store.

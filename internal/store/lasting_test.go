@@ -230,8 +230,15 @@ func TestLasting_ReadsANewerFile(t *testing.T) {
 	if got := said(t, l, "a"); got != "1 2" {
 		t.Errorf("in memory it goes on as %q", got)
 	}
-	if err := l.Close(); !errors.Is(err, store.ErrReadOnly) {
+	if err := l.Begin(ctx, store.Session{ID: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	err = l.Close()
+	if !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("a conversation that is lost is not told of: %v", err)
+	}
+	if lost := store.LostIn(fmt.Errorf("end: %w", err)); len(lost) != 2 || lost["a"] == nil || lost["a"].Whole || lost["c"] == nil || !lost["c"].Whole {
+		t.Errorf("%v says that %v are lost, not all of c and the end of a", err, lost)
 	}
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file has changed: %v", err)

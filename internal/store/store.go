@@ -42,6 +42,44 @@ func (e *NotFound) Error() string {
 // Unwrap gives the kind.
 func (e *NotFound) Unwrap() error { return e.Kind }
 
+// Lost is the error of Close for a session of which something is not on disk.
+type Lost struct {
+	Session string
+	Whole   bool // nothing of it is; otherwise what was said last isn't
+	Err     error
+}
+
+// Error names the session, what of it is lost, and why.
+func (e *Lost) Error() string {
+	if e.Whole {
+		return fmt.Sprintf("session %s is lost: %v", e.Session, e.Err)
+	}
+	return fmt.Sprintf("what was said last in session %s is lost: %v", e.Session, e.Err)
+}
+
+// Unwrap gives the reason.
+func (e *Lost) Unwrap() error { return e.Err }
+
+// LostIn gives what an error of Close says is lost, by session.
+func LostIn(err error) map[string]*Lost {
+	out := map[string]*Lost{}
+	var walk func(error)
+	walk = func(err error) {
+		switch e := err.(type) {
+		case *Lost:
+			out[e.Session] = e
+		case interface{ Unwrap() []error }:
+			for _, one := range e.Unwrap() {
+				walk(one)
+			}
+		case interface{ Unwrap() error }:
+			walk(e.Unwrap())
+		}
+	}
+	walk(err)
+	return out
+}
+
 // Session is one conversation. Times are UTC.
 type Session struct {
 	ID        string
