@@ -211,6 +211,13 @@ func TestDispatch_ErrorsCarryTheirType(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", classed{}), "ValueError: wrapped: not a number"},
 		{fmt.Errorf("wrapped: %w", &NamedError{}), "NamedError: wrapped: named"},
 		{errors.New(""), "Error: no further message"},
+		{errors.New("Error: boom"), "Error: boom"},
+		{errors.New("error: Error: boom"), "Error: boom"},
+		{errors.New("error: "), "Error: error:"},
+		{fmt.Errorf("ValueError: %w", classed{}), "ValueError: not a number"},
+		{fmt.Errorf("Error: %w", fs.ErrNotExist), "FileNotFoundError: file does not exist"},
+		{errors.New("Tool execution failed: OSError: inner"), "OSError: inner"},
+		{errors.New("open: error: x"), "Error: open: error: x"},
 		{errors.New("<tag>\x1b[31mred\x1b[0m"), "Error: <tag>red"},
 	} {
 		r := newBed(t, Config{}, failing("f", c.err)).call(t, "f", `{}`)

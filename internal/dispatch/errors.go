@@ -106,3 +106,22 @@ func message(err error) string {
 	}
 	return textcap.Head(text, maxMessage, "… [message cut at 2000 characters]")
 }
+
+// executionFailed is how the answer for an error of a handler begins; the type of the error and its message follow.
+const executionFailed = "Tool execution failed: "
+
+// wrapped is what a model reads of an error of a handler. Handlers hand on what an inner call, another program or a Python exception said,
+// which may begin so already: nothing stands there twice.
+func wrapped(err error) string {
+	kind, text := exceptionType(err), message(err)
+	if strings.HasPrefix(text, executionFailed) {
+		return text
+	}
+	for {
+		head, rest, found := strings.Cut(text, ": ")
+		if !found || head != kind && !strings.EqualFold(head, "error") || strings.TrimSpace(rest) == "" {
+			return executionFailed + kind + ": " + text
+		}
+		text = strings.TrimSpace(rest)
+	}
+}

@@ -232,7 +232,7 @@ func (f *flight) fail(ctx context.Context, err error) {
 // failed is the wrapped form of an error: what went wrong with its type, and nothing else.
 func (f *flight) failed(err error, status tool.Status, kind tool.ErrorType) {
 	f.result.Err = err
-	f.answer(errorObject("Tool execution failed: "+exceptionType(err)+": "+message(err), f.shapeWith(status, nil)), status, kind)
+	f.answer(errorObject(wrapped(err), f.shapeWith(status, nil)), status, kind)
 }
 
 // tellHooks lets hooks see the answer, and the first that wants to, change it.
