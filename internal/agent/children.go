@@ -129,6 +129,16 @@ func (c *Children) Dispatch(ctx context.Context, t delegation.Task) (delegation.
 	return delegation.Dispatched{Status: "dispatched", DelegationID: id, Goal: t.Goal, Mode: "background", Note: backgroundNote}, nil
 }
 
+// Stop ends the children that work in the background, and says how many that are. They report what they have.
+func (c *Children) Stop() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, stop := range c.stop {
+		stop(tool.Stop)
+	}
+	return len(c.stop)
+}
+
 // Close ends the children that work in the background, and waits for them until ctx ends.
 func (c *Children) Close(ctx context.Context) error {
 	c.mu.Lock()

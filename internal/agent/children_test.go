@@ -164,6 +164,36 @@ func TestDispatch_WorksInTheBackground(t *testing.T) {
 	}
 }
 
+// DEL-7: a stop of the session ends them; they report what they have, and others may be begun.
+func TestStop_EndsChildrenInTheBackground(t *testing.T) {
+	c, _ := parent(t, delegation.Config{MaxDepth: 1, MaxChildren: 2, MaxAsync: 2})
+	done := make(chan delegation.Report, 3)
+	c.Done = func(_ context.Context, _ string, r delegation.Report) { done <- r }
+	if n := c.Stop(); n != 0 {
+		t.Errorf("%d were stopped of none", n)
+	}
+	for range 2 {
+		if _, err := c.Dispatch(t.Context(), delegation.Task{Goal: "wait"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := c.Stop(); n != 2 {
+		t.Errorf("%d were stopped", n)
+	}
+	for range 2 {
+		if r := <-done; r.Status != delegation.Interrupted || r.Summary != "so far" || !strings.Contains(r.ExitReason, "interrupted") {
+			t.Errorf("%+v", r)
+		}
+	}
+	c.all.Wait()
+	if _, err := c.Dispatch(t.Context(), delegation.Task{Goal: "work"}); err != nil {
+		t.Errorf("no other may be begun: %v", err)
+	}
+	if r := <-done; r.Status != delegation.Completed {
+		t.Errorf("%+v", r)
+	}
+}
+
 // book notes what a Watcher is told.
 type book struct {
 	mu  sync.Mutex

@@ -33,6 +33,7 @@ type Limits struct {
 	MaxCost     float64       // the same for what they cost
 	MaxWall     time.Duration // of one turn; 0 = no limit
 	ReplyTokens int           // of a reply, where the first one was cut off; 0 = 4 096
+	ReplyBytes  int           // of a reply's text and reasoning, which is cut off there; 0 = 2 MiB
 }
 
 // Options makes a Conversation.
@@ -103,6 +104,9 @@ func New(ctx context.Context, o Options) (*Conversation, error) {
 	}
 	if o.Limits.ReplyTokens == 0 {
 		o.Limits.ReplyTokens = 4096
+	}
+	if o.Limits.ReplyBytes == 0 {
+		o.Limits.ReplyBytes = mostReply
 	}
 	if o.Tree == nil {
 		o.Tree = &Tree{}

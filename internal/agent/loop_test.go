@@ -238,6 +238,18 @@ func TestTurn_UntilTheModelHasAnswered(t *testing.T) {
 	}
 }
 
+// CHAT-4: a reply that never ends is broken off before it takes longer to keep than a person waits for the end; what came of it is kept.
+func TestTurn_AnEndlessReplyIsCutOff(t *testing.T) {
+	s := set(t, Options{Limits: Limits{ReplyBytes: 20}}, step{text: strings.Repeat("round and ", 100)})
+	o := s.Turn(t.Context(), "go")
+	if o.Status != Partial || o.ExitReason != ExitBudget || !strings.Contains(o.Error, "longer than 20 bytes") || o.Text != "round and round and round " {
+		t.Errorf("%+v", o)
+	}
+	if kept := s.stored(t); len(kept) != 2 || kept[1].Text != o.Text || kept[1].Status != cutStatus {
+		t.Errorf("%d messages are kept", len(kept))
+	}
+}
+
 // LOOP-5: what is invalid is answered beside what is valid; the same invalid call in three responses in a row ends the turn.
 func TestTurn_InvalidCallsEndIt(t *testing.T) {
 	bad := step{calls: []provider.Call{call("x", "nothing", `{"a":1}`)}}

@@ -22,6 +22,19 @@ type reply struct {
 	usage           provider.Usage
 	opaque          *provider.Opaque
 	cut             bool // it was broken off
+
+	textBuilder, reasoningBuilder strings.Builder // what text and reasoning lie in; for take alone
+}
+
+// mostReply is Limits.ReplyBytes where nothing else is said: about four times what the longest replies of models have. One that goes round
+// in circles would never end, and finding and storing grow with it, also when all is to end at once.
+const mostReply = 2 << 20
+
+// endless is why a reply is broken off.
+type endless int
+
+func (e endless) Error() string {
+	return fmt.Sprintf("the reply is cut off: it is longer than %d bytes, which no model has reason to say at once", int(e))
 }
 
 // request says in what one request differs from the usual.
@@ -109,7 +122,10 @@ func (t *turn) once(ctx context.Context, q request) (r reply, err error) {
 			err = failure
 			break
 		}
-		t.take(&r, ev)
+		if t.take(&r, ev); len(r.text)+len(r.reasoning) > c.options.Limits.ReplyBytes {
+			err = endless(c.options.Limits.ReplyBytes)
+			break
+		}
 	}
 	t.account(ctx, r, size)
 	return r, err
@@ -119,13 +135,15 @@ func (t *turn) once(ctx context.Context, q request) (r reply, err error) {
 func (t *turn) take(r *reply, ev provider.Event) {
 	switch ev.Kind {
 	case provider.KindText:
-		r.text += ev.Text
+		r.textBuilder.WriteString(ev.Text)
+		r.text = r.textBuilder.String()
 		if piece := t.unseen(r, len(r.text)-len(ev.Text)); piece != "" {
 			t.text.WriteString(piece)
 			t.events.send(Event{Type: EventText, Text: piece})
 		}
 	case provider.KindReasoning:
-		r.reasoning += ev.Text
+		r.reasoningBuilder.WriteString(ev.Text)
+		r.reasoning = r.reasoningBuilder.String()
 		t.events.send(Event{Type: EventReasoning, Text: ev.Text})
 	case provider.KindCall:
 		r.calls = append(r.calls, *ev.Call)

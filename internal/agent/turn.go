@@ -198,6 +198,9 @@ func (t *turn) broken(ctx context.Context, r reply, err error) Outcome {
 		return t.stopped(ctx)
 	}
 	t.events.send(Event{Type: EventError, Text: err.Error()})
+	if _, cut := errors.AsType[endless](err); cut {
+		return t.end(Partial, ExitBudget, err)
+	}
 	return t.end(Failed, ExitError, err)
 }
 

@@ -54,6 +54,8 @@ type Conversation interface {
 	Turn(ctx context.Context, text string) agent.Outcome
 	Steer(text string) bool
 	Unread() []string
+	// StopChildren ends those that work in the background, and says how many that are.
+	StopChildren() int
 	Compact(ctx context.Context) error
 	History() []provider.Message
 	Close(ctx context.Context) error

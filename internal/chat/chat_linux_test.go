@@ -344,6 +344,30 @@ func TestChat_Commands(t *testing.T) {
 	}
 }
 
+// DEL-7: /stop ends the turn and the children in the background, also between turns; Ctrl-C leaves those at work.
+func TestChat_StopEndsChildrenInTheBackground(t *testing.T) {
+	p := &play{below: 2, lines: []line{{text: "Wait. ", wait: make(chan struct{})}, {text: "Wait again. ", wait: make(chan struct{})}}}
+	s := p.sit(t, chat.ScreenOptions{}, chat.Options{})
+	s.say("hi")
+	s.shows("Wait.")
+	s.Type(t, "\x03")
+	s.shows("interrupted\n>")
+	s.say("hi")
+	s.shows("Wait again.")
+	s.Type(t, "/stop\r")
+	s.shows("2 children in the background are stopped")
+	s.shows("interrupted\n>")
+	s.say("/stop")
+	s.shows("nothing runs")
+	p.mu.Lock()
+	p.below = 1
+	p.mu.Unlock()
+	s.say("/stop")
+	s.shows("the child in the background is stopped")
+	s.say("/exit")
+	s.leaves(0, "s1")
+}
+
 // CHAT-6.
 func TestChat_ASessionInUseIsOpenedOnlyAfterAsking(t *testing.T) {
 	p := &play{inUse: true, lines: []line{{text: "Hi."}}}

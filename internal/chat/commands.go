@@ -31,7 +31,7 @@ func init() {
 		{"resume", "ID|last", "go on with a stored conversation", true, (*talk).resume},
 		{"todo", "", "the model's plan", false, (*talk).todo},
 		{"compact", "", "make the conversation shorter", true, (*talk).compact},
-		{"stop", "", "end the turn that runs, as Ctrl-C does", false, (*talk).halt},
+		{"stop", "", "end the turn that runs, as Ctrl-C does, and children in the background", false, (*talk).halt},
 		{"new", "", "begin another conversation", true, (*talk).fresh},
 		{"exit", "", "leave, as Ctrl-D does", false, (*talk).exit},
 	}
@@ -246,10 +246,18 @@ func (t *talk) compact(ctx context.Context, _ string) error {
 }
 
 func (t *talk) halt(context.Context, string) error {
-	if t.work == nil {
+	n := t.c.StopChildren()
+	switch {
+	case n == 1:
+		t.screen.note("the child in the background is stopped; what it has done comes with your next message")
+	case n > 1:
+		t.screen.note(fmt.Sprintf("%d children in the background are stopped; what they have done comes with your next message", n))
+	case t.work == nil:
 		return fmt.Errorf("nothing runs")
 	}
-	t.stop()
+	if t.work != nil {
+		t.stop()
+	}
 	return nil
 }
 

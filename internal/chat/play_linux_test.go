@@ -53,6 +53,7 @@ type play struct {
 	lines []line
 	tools map[string]func(ctx context.Context, p *performance) (string, tool.Status)
 	inUse bool
+	below int // children that work in the background
 	store store.Store
 
 	mu    sync.Mutex
@@ -115,6 +116,14 @@ type performance struct {
 	*agent.Conversation
 	play  *play
 	asker channel.Asker
+}
+
+func (p *performance) StopChildren() int {
+	p.play.mu.Lock()
+	defer p.play.mu.Unlock()
+	n := p.play.below
+	p.play.below = 0
+	return n
 }
 
 func (*performance) Close(context.Context) error { return nil }

@@ -227,6 +227,10 @@ func (c *Conversation) Turn(ctx context.Context, text string) agent.Outcome {
 	return c.Conversation.Turn(ctx, text)
 }
 
+// StopChildren ends the children that work in the background, and says how many that are. What they did is told with the next turn. The
+// turn that runs goes on.
+func (c *Conversation) StopChildren() int { return c.children.Stop() }
+
 // Override changes where the conversation works; see Session.Override.
 func (c *Conversation) Override(o map[string]string) error { return c.session.Override(o) }
 
