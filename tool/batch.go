@@ -10,8 +10,10 @@ type Batch struct {
 	//
 	// paths are what the call reads or writes, as far as its tool declares them: absolute, in the call's place.
 	Began func(index int, c *Call, paths []string)
-	Ended func(index int, r Result)
-	Guard Guard // nil = none
+	// Within is told the same of a call that the call at index makes itself, as a script does.
+	Within func(index int, c *Call, paths []string)
+	Ended  func(index int, r Result)
+	Guard  Guard // nil = none
 }
 
 // Guard watches the calls of a turn: it may refuse one that is about to run, and add a remark to the result of one that has. It is

@@ -30,7 +30,11 @@ func (t *turn) perform(ctx context.Context, r reply) (Outcome, bool) {
 	}
 	t.keepReply(ctx, r)
 	a := &answers{turn: t, calls: r.calls, ctx: context.WithoutCancel(ctx), began: make([]time.Time, len(requests)), ids: make([]int64, len(requests)), texts: make([]string, len(requests))}
-	results := t.options.Tools.CallBatch(ctx, tool.Batch{Turn: t.id, Calls: requests, Began: a.begin, Ended: a.end, Guard: t.guard})
+	b := tool.Batch{Turn: t.id, Calls: requests, Began: a.begin, Ended: a.end, Guard: t.guard}
+	if t.options.Touch != nil {
+		b.Within = a.touch
+	}
+	results := t.options.Tools.CallBatch(ctx, b)
 	t.out.ToolCalls += len(results)
 	a.settle(results)
 	t.stored(t.options.Store.Count(a.ctx, t.ID(), provider.Usage{}, len(results)))
@@ -76,6 +80,11 @@ func (a *answers) begin(i int, c *tool.Call, paths []string) {
 	a.began[i] = time.Now()
 	a.mu.Unlock()
 	a.events.send(Event{Type: EventToolStart, Call: c.ID, Tool: c.Name, Args: c.Args})
+	a.touch(i, c, paths)
+}
+
+// touch has the model told what the project says of what a call touches.
+func (a *answers) touch(_ int, c *tool.Call, paths []string) {
 	if a.options.Touch == nil {
 		return
 	}

@@ -58,18 +58,18 @@ func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Error
 
 // app is one run of the command line.
 type app struct {
-	in       *os.File
-	out      *steady
-	err      io.Writer
-	dir      string
-	config   string
-	verbose  bool
-	noColor  bool
-	alone    bool     // nobody is asked, whoever sits at the terminal
-	judging  bool     // the verb itself lists what is wrong in the configuration
-	left     []string // conversations that were left: how to go on with them is said at the very end, behind all that went wrong
-	lost     map[string]*store.Lost
-	rt       *runtime.Runtime
+	in      *os.File
+	out     *steady
+	err     io.Writer
+	dir     string
+	config  string
+	verbose bool
+	noColor bool
+	alone   bool     // nobody is asked, whoever sits at the terminal
+	judging bool     // the verb itself lists what is wrong in the configuration
+	left    []string // conversations that were left: how to go on with them is said at the very end, behind all that went wrong
+	lost    map[string]*store.Lost
+	rt      *runtime.Runtime
 }
 
 // Main runs the command line and returns the exit code.

@@ -167,7 +167,7 @@ type flight struct {
 	learned learned
 	ticket  ticket
 	watch   hookWatch
-	touched []string // paths that the call declares, of a batch's
+	touched []string // paths that the call declares, of one that is followed
 	alone   func()   // waits until nothing else of the batch runs; nil outside a batch
 	follows followers
 	limits  asyncLimits

@@ -10,22 +10,34 @@ import (
 
 // followers are those who follow one call of a batch. The zero value is nobody.
 type followers struct {
-	index int
-	began func(int, *tool.Call, []string)
-	ended func(int, tool.Result)
-	guard tool.Guard
+	index  int
+	began  func(int, *tool.Call, []string)
+	within func(int, *tool.Call, []string)
+	ended  func(int, tool.Result)
+	guard  tool.Guard
 }
 
 // follow has the call of a batch followed by who follows the batch.
 func (f *flight) follow(i int, b tool.Batch) {
 	f.call.Turn = b.Turn
-	f.follows = followers{i, b.Began, b.Ended, b.Guard}
+	f.follows = followers{i, b.Began, b.Within, b.Ended, b.Guard}
 }
 
 // begin says that everything which could have stopped the call is behind it.
-func begin(_ context.Context, f *flight) {
+func begin(ctx context.Context, f *flight) {
 	if tell := f.follows.began; tell != nil {
 		f.door.observe("begun calls", func() { tell(f.follows.index, &f.call, f.touched) })
+	}
+	if f.session.outer == nil {
+		return
+	}
+	made := f.session.outer // the call of the batch that it is made in
+	for made.session.outer != nil {
+		made = made.session.outer
+	}
+	if tell := made.follows.within; tell != nil {
+		_, _ = f.door.touches(ctx, f)
+		f.door.observe("begun calls", func() { tell(made.follows.index, &f.call, f.touched) })
 	}
 }
 
