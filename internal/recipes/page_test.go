@@ -20,6 +20,7 @@ type step struct {
 	line    int    // of the block's first line in the page
 	file    string // the file that the block goes into; "" = the block is commands
 	after   string // the line it goes behind; "" = it is the whole file
+	talk    bool   // the block is a conversation at a terminal
 	content string
 }
 
@@ -31,6 +32,9 @@ var (
 
 // commands is the language of blocks that are typed; blocks in other languages are carried out only behind a line that names a file.
 const commands = "console"
+
+// conversation is the language of blocks that show a terminal; what stands behind its prompt is typed.
+const conversation = "terminal"
 
 // readPage takes a page apart. Blocks of no file and no commands are for reading.
 func readPage(t *testing.T, file string) []section {
@@ -79,7 +83,8 @@ func parsePage(text string) ([]section, error) {
 			return nil, fmt.Errorf("line %d: the block is never closed", block.line)
 		}
 		block.content = strings.Join(content, "\n") + "\n"
-		if block.file != "" || language == commands {
+		block.talk = language == conversation
+		if block.file != "" || block.talk || language == commands {
 			last := &sections[len(sections)-1]
 			last.steps = append(last.steps, block)
 		}
@@ -159,7 +164,7 @@ func matches(output string, expected []string) bool {
 // A comparison that can't fail proves nothing of the pages.
 func TestPages_AreReadAsWritten(t *testing.T) {
 	page := "# A\n\nNew file `x/y.go`:\n\n```go\npackage y\n```\n\nFor reading:\n\n```go\nvar z int\n```\n\n## B `b`\n\n" +
-		"In `x/y.go`, after `package y`:\n\n```go\n\nvar a int\n```\n\n```console\n$ ls\ny.go\n$ false    # exit 1\n```\n"
+		"In `x/y.go`, after `package y`:\n\n```go\n\nvar a int\n```\n\n```console\n$ ls\ny.go\n$ false    # exit 1\n```\n\n```terminal\n$ talk\n> hi\n```\n"
 	sections, err := parsePage(page)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +173,7 @@ func TestPages_AreReadAsWritten(t *testing.T) {
 	if len(a) != 1 || a[0].file != "x/y.go" || a[0].content != "package y\n" || a[0].line != 6 {
 		t.Errorf("A: %+v", a)
 	}
-	if len(b) != 2 || b[0].after != "package y" || b[1].file != "" {
+	if len(b) != 3 || b[0].after != "package y" || b[1].file != "" || b[1].talk || !b[2].talk {
 		t.Errorf("B: %+v", b)
 	}
 	cs, err := commandsOf(b[1].content)

@@ -145,6 +145,10 @@ func (x *tree) carryOut(t *testing.T, steps []step) {
 			x.apply(t, s)
 			continue
 		}
+		if s.talk {
+			x.converse(t, s)
+			continue
+		}
 		cs, err := commandsOf(s.content)
 		if err != nil {
 			t.Fatalf("line %d: %v", s.line, err)
