@@ -5,6 +5,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/internal/agent"
 	"github.com/hermes-runtime/hermes/internal/runtime"
+	"github.com/hermes-runtime/hermes/internal/store"
 	"github.com/hermes-runtime/hermes/provider"
 	"github.com/hermes-runtime/hermes/tool"
 )
@@ -26,6 +27,24 @@ const (
 	Failed      = agent.Failed
 )
 
+// Why a turn ended.
+const (
+	ExitCompleted     = agent.ExitCompleted
+	ExitMaxIterations = agent.ExitMaxIterations // as many requests were made as the turn may set off
+	ExitInvalidCalls  = agent.ExitInvalidCalls  // the same invalid call came again and again
+	ExitInterrupted   = agent.ExitInterrupted
+	ExitTimeout       = agent.ExitTimeout
+	ExitBudget        = agent.ExitBudget // tokens, cost or time are used up, or a reply had no end
+	ExitError         = agent.ExitError  // Outcome.Err says which; a *provider.Error where the model's API is to blame
+)
+
+// Why a conversation can't be opened, for errors.Is. What is wrong with a model or its key is a *provider.Error.
+var (
+	ErrUnknownConversation   = store.ErrUnknown   // none is stored by this name
+	ErrAmbiguousConversation = store.ErrAmbiguous // several begin so
+	ErrConversationInUse     = store.ErrInUse     // another Conversation, here or in another process, has it open
+)
+
 // What an Event tells.
 const (
 	EventText      = agent.EventText
@@ -45,17 +64,20 @@ type ConversationOptions struct {
 	Model    string         // [PROVIDER/]MODEL, or replay:FILE; "" = as configured. Link in provider/all
 	Use      provider.Model // a model of your own, in place of Model
 	Resume   string         // a stored conversation: its id, a prefix of it, its title, or "last"; "" = a new one
-	Session  SessionOptions
-	Dir      string      // where it works; "" = where it did, or where the runtime does
-	MaxTurns int         // requests to the model that one message may set off; 0 = as configured
-	Listen   func(Event) // called by one goroutine at a time, in order; nil = nobody listens
+	Session  SessionOptions // ID is for a new one; Task isn't used, a conversation is its own
+	Dir      string         // where it works; "" = where it did, or where the runtime does
+	MaxTurns int            // requests to the model that one message may set off; 0 = as configured
+	Listen   func(Event)    // called by one goroutine at a time, in order; nil = nobody listens
 }
 
 // Conversation is a model at work with tools. One turn runs at a time; Interrupt and Steer may be called meanwhile.
 type Conversation struct{ inner *runtime.Conversation }
 
-// Converse opens a conversation. Nothing is asked of the model yet. Close it.
+// Converse opens a conversation. Nothing is asked of the model yet. Close it. The errors above say why it can't be opened.
 func (r *Runtime) Converse(ctx context.Context, o ConversationOptions) (*Conversation, error) {
+	if r.inner == nil {
+		return nil, errNotOpen
+	}
 	s := o.Session
 	c, err := r.inner.Converse(ctx, runtime.ConversationOptions{
 		Session: runtime.SessionOptions{ID: s.ID, Enabled: s.Enabled, Disabled: s.Disabled, Asker: s.Asker, YesTo: s.YesTo},
@@ -76,8 +98,9 @@ func (r *Runtime) ResumeDelegation() { r.inner.ResumeDelegation() }
 // ID names the conversation in the store.
 func (c *Conversation) ID() string { return c.inner.ID() }
 
-// Turn gives the model a message and lets it work until it has answered. Whatever happens, every call of the model has its result, and
-// all of it is stored.
+// Turn gives the model a message and lets it work until it has answered. Outcome.Answer is what it said last, Status says whether that
+// is the answer, Err why it isn't. Ending ctx ends the turn. Whatever happens, every call of the model has its result, and all of it is
+// stored; where it can't be, a notice among the events says so.
 func (c *Conversation) Turn(ctx context.Context, text string) Outcome { return c.inner.Turn(ctx, text) }
 
 // Interrupt ends the turn that runs, and says why. It touches no later turn.
@@ -88,6 +111,10 @@ func (c *Conversation) Steer(text string) bool { return c.inner.Steer(text) }
 
 // Unread takes the steered messages that the turn ended too early for.
 func (c *Conversation) Unread() []string { return c.inner.Unread() }
+
+// StopChildren ends the child agents that work in the background, and says how many that are. What they did is told to the model with the
+// next turn. The turn that runs goes on.
+func (c *Conversation) StopChildren() int { return c.inner.StopChildren() }
 
 // Override changes where the conversation's commands run and files lie, as Session.Override does. Its child agents work there, too.
 func (c *Conversation) Override(o map[string]string) error { return c.inner.Override(o) }

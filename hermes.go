@@ -1,13 +1,22 @@
 // Package hermes is the tool runtime for LLM agents, as a library: everything between a model's tool call and the JSON string that
 // goes back to it.
 //
+// With a model loop of your own, offer it the definitions and hand on the calls that it answers with:
+//
 //	rt, err := hermes.New(hermes.Options{}).Open(ctx)
 //	defer rt.Close(ctx)
-//	defs, err := rt.Definitions(ctx, hermes.Request{Enabled: []string{"terminal"}})
-//	results := rt.CallBatch(ctx, calls)
+//	session := rt.NewSession(hermes.SessionOptions{Enabled: []string{"terminal"}})
+//	definitions, err := session.Definitions(ctx, hermes.OpenAI)
+//	results := session.CallBatch(ctx, calls) // results[i].JSON answers calls[i]
 //
-// Which tools, backends and channels there are is decided by what is linked in: import
-// github.com/hermes-runtime/hermes/toolset/all and backend/all for everything, or single packages of them.
+// Without one, have a conversation:
+//
+//	c, err := rt.Converse(ctx, hermes.ConversationOptions{Model: "openai/gpt-5"})
+//	outcome := c.Turn(ctx, "What is in this directory?")
+//
+// Which tools, places, models and channels there are is decided by what is linked in. For everything import, with a blank name,
+// toolset/all, backend/all and provider/all below github.com/hermes-runtime/hermes, or single packages of them. Call Init first in main.
+// The folder examples has whole programs.
 package hermes
 
 //go:generate go run ./internal/gen/discover
@@ -15,6 +24,7 @@ package hermes
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -99,12 +109,18 @@ type Runtime struct {
 	session *runtime.Session
 }
 
-// New prepares a runtime. It reads and starts nothing.
+// errNotOpen is a mistake of the program.
+var errNotOpen = errors.New("the runtime isn't open: hermes.New only prepares it, and Open has to come before any other use")
+
+// New prepares a runtime. It reads and starts nothing: Open it before any other use.
 func New(o Options) *Runtime { return &Runtime{options: o} }
 
 // Open reads the configuration and builds the runtime. A file that can't be read is an error; a single bad value is a Problem and
-// its default holds. It returns its receiver.
+// its default holds. It returns its receiver. A runtime is opened once.
 func (r *Runtime) Open(ctx context.Context) (*Runtime, error) {
+	if r.inner != nil {
+		return nil, errors.New("the runtime is open already: make another with hermes.New")
+	}
 	o := r.options
 	inner, err := runtime.Open(ctx, runtime.Options{
 		Home: o.Home, ConfigFile: o.ConfigFile, Dir: o.Dir, Tools: o.Table, Embedded: o.Tools, Hooks: o.Hooks, Asker: o.Asker,
@@ -118,11 +134,24 @@ func (r *Runtime) Open(ctx context.Context) (*Runtime, error) {
 	return r, nil
 }
 
-// Problems are the faults found in the configuration and among the tools.
-func (r *Runtime) Problems() []error { return r.inner.Problems() }
+// Problems are the faults found in the configuration and among the tools: nothing of it keeps the runtime from working with the rest.
+func (r *Runtime) Problems() []error {
+	r.mustBeOpen()
+	return r.inner.Problems()
+}
+
+// mustBeOpen says what is wrong where no error can be returned.
+func (r *Runtime) mustBeOpen() {
+	if r.inner == nil {
+		panic(errNotOpen)
+	}
+}
 
 // Definitions is what a model is offered, as one JSON array of the dialect. It is byte-identical for equal inputs.
 func (r *Runtime) Definitions(ctx context.Context, q Request) (string, error) {
+	if r.inner == nil {
+		return "", errNotOpen
+	}
 	s := r.session
 	if q.Enabled != nil || q.Disabled != nil {
 		s = r.inner.Session(runtime.SessionOptions{Enabled: q.Enabled, Disabled: q.Disabled})
@@ -132,13 +161,16 @@ func (r *Runtime) Definitions(ctx context.Context, q Request) (string, error) {
 	return defs.Body, err
 }
 
-// Call makes one call and returns its one answer. It returns within the interrupt grace (3 s) of the end of ctx.
+// Call makes one call and returns its one answer. It returns within the interrupt grace (3 s) of the end of ctx. There is no error: what
+// went wrong stands in the answer for the model, and in Status, Type and Err of the result for the program.
 func (r *Runtime) Call(ctx context.Context, c tool.Request) tool.Result {
+	r.mustBeOpen()
 	return r.session.Call(ctx, c)
 }
 
 // CallBatch makes the calls of one model turn: those that don't conflict run side by side, results come in the order of calls.
 func (r *Runtime) CallBatch(ctx context.Context, calls []tool.Request) []tool.Result {
+	r.mustBeOpen()
 	return r.session.CallBatch(ctx, tool.Batch{Calls: calls})
 }
 
@@ -157,6 +189,7 @@ type SessionOptions struct {
 
 // NewSession begins a conversation. Close it.
 func (r *Runtime) NewSession(o SessionOptions) *Session {
+	r.mustBeOpen()
 	return &Session{r.inner.Session(runtime.SessionOptions{
 		ID: o.ID, Task: o.Task, Caller: tool.CallerAPI, Enabled: o.Enabled, Disabled: o.Disabled, Asker: o.Asker, YesTo: o.YesTo,
 	})}

@@ -15,6 +15,9 @@ import (
 
 func main() {
 	hermes.Init() // first: the program may have been started in a hidden role for another run of it
+	if len(os.Args) != 3 {
+		log.Fatal("usage: embed [PROVIDER/]MODEL PROMPT")
+	}
 	ctx := context.Background()
 	rt, err := hermes.New(hermes.Options{}).Open(ctx)
 	if err != nil {
@@ -25,5 +28,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(c.Turn(ctx, os.Args[2]).Answer)
+	o := c.Turn(ctx, os.Args[2])
+	fmt.Println(o.Answer)
+	if o.Status != hermes.Completed {
+		log.Print(o.Err)
+	}
 }

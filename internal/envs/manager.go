@@ -199,6 +199,10 @@ func Lookup(name string) (environment.Backend, error) {
 	for _, b := range environment.Backends() {
 		known = append(known, b.Name)
 	}
+	if len(known) == 0 {
+		return environment.Backend{}, &environment.Error{Kind: environment.ErrConfig,
+			Op: "no backend is linked into this program: import github.com/hermes-runtime/hermes/backend/all, or single ones below backend"}
+	}
 	return environment.Backend{}, &environment.Error{Kind: environment.ErrConfig,
 		Op: fmt.Sprintf("terminal.backend %q is not known; there are: %s", name, strings.Join(known, ", "))}
 }

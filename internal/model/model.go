@@ -234,6 +234,12 @@ func (c *chooser) nothing(name string) error {
 			keys = append(keys, d.KeyEnv)
 		}
 	}
+	if len(c.names()) == 0 {
+		return &provider.Error{
+			Kind: provider.ErrSetup, Provider: "model", Model: cmp.Or(name, "?"), Message: "no provider is linked into this program",
+			Hint: "import github.com/hermes-runtime/hermes/provider/all, or single ones below provider",
+		}
+	}
 	message := "no provider is chosen and no key is set"
 	if prefix, _, ok := strings.Cut(name, "/"); ok {
 		message = fmt.Sprintf("%s is no provider (there are %s), %s", prefix, strings.Join(c.names(), ", "), message)

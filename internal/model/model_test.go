@@ -175,3 +175,10 @@ func TestContextOf_LongestBeginningCounts(t *testing.T) {
 		}
 	}
 }
+
+// A program that has linked no provider in is told what to import.
+func TestChoose_WithoutProvidersSaysWhatToImport(t *testing.T) {
+	if err := (&chooser{}).nothing("openai/one"); !strings.Contains(err.Error(), "import github.com/hermes-runtime/hermes/provider/all") {
+		t.Error(err)
+	}
+}

@@ -134,6 +134,8 @@ func Open(_ context.Context, o Options) (*Runtime, error) {
 	return r, nil
 }
 
+var errNoTools = errors.New("there are no tools: import github.com/hermes-runtime/hermes/toolset/all, or single ones below toolset, or give Options.Tools")
+
 // build puts the services together. Nothing is started.
 func (r *Runtime) build() {
 	o := r.options
@@ -168,6 +170,9 @@ func (r *Runtime) build() {
 		if err := r.registry.Register(registry.Embedder, t); err != nil {
 			r.problem(err)
 		}
+	}
+	if len(r.registry.Names()) == 0 {
+		r.problem(errNoTools)
 	}
 	r.gate = r.newGate()
 	r.desk.Asked = r.asked
