@@ -10,13 +10,28 @@ import (
 	"github.com/hermes-runtime/hermes/tool"
 )
 
-// An Outcome is how a turn of a conversation ended, an Event what happens in it meanwhile.
 type (
-	Outcome    = agent.Outcome
-	Status     = agent.Status     // Completed, Partial, Interrupted or Failed
-	ExitReason = agent.ExitReason // why a turn ended, in more detail
-	Event      = agent.Event
-	EventType  = agent.EventType
+	// Outcome is how a turn of a conversation ended: Status and ExitReason; Answer, the text of the last reply, and Text, all that the model
+	// said in the turn; APICalls and ToolCalls; Tokens (Input, Output, Cached); Duration in seconds; and, where Status isn't Completed, Err,
+	// whose text is Error.
+	Outcome = agent.Outcome
+	// Status is Completed, Partial (cut short, with something to show), Interrupted or Failed.
+	Status = agent.Status
+	// ExitReason is why a turn ended, in more detail: one of the Exit constants.
+	ExitReason = agent.ExitReason
+	// Event is one thing that happens in a turn, by its Type. All have Session, Seq and Time; further members by type:
+	//
+	//	EventText, EventReasoning  Text, the next piece
+	//	EventToolStart             Call, Tool, Args (JSON)
+	//	EventProgress              Call, Tool, Done, Total, Text
+	//	EventToolEnd               Call, Tool, Status, Result, Seconds
+	//	EventApproval              Call, Tool, Text; without Status it is asked, with it decided
+	//	EventClarify               Call, Tool, Text, the question
+	//	EventUsage                 Usage of the conversation, Left of its budgets
+	//	EventNotice, EventError    Text
+	Event = agent.Event
+	// EventType is one of the Event constants.
+	EventType = agent.EventType
 )
 
 // How a turn ended.

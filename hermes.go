@@ -60,19 +60,30 @@ type Options struct {
 //	TransformToolResult(ctx, HookDone) (string, bool, error)     may put another result in place; true = it does
 //	TransformTerminalOutput(ctx, HookTerminal) (string, bool, error)
 //	PreApprovalRequest, PostApprovalResponse(ctx, HookApproval) error
+//	SubagentStart, SubagentStop(ctx, HookSubagent) error
 //
 // A HookCall has ToolName, Args (JSON), TaskID, SessionID, ToolCallID and TurnID; a HookDone has those and Result, Status,
 // DurationMS, ErrorType and ErrorMessage; a HookVerdict has Action (NoObjection, Ask, Block), Message and Args. See the example.
 type (
-	Hook           = hook.Hook     // a set of functions, one for each point
-	HookCall       = hook.Call     // what PreToolCall is told
-	HookDone       = hook.Done     // what the hooks behind a call are told
-	HookVerdict    = hook.Verdict  // what PreToolCall answers
-	HookAction     = hook.Action   // NoObjection, Ask or Block
-	HookApproval   = hook.Approval // what the hooks around an approval are told
-	HookTerminal   = hook.Terminal // what TransformTerminalOutput is told
-	HookSubagent   = hook.Subagent // what the hooks around a child agent are told
-	HookErrorMeans = hook.OnError  // Closed or Open
+	Hook = hook.Hook
+	// HookCall is what PreToolCall is told.
+	HookCall = hook.Call
+	// HookDone is what the hooks behind a call are told.
+	HookDone = hook.Done
+	// HookVerdict is what PreToolCall answers.
+	HookVerdict = hook.Verdict
+	// HookAction is NoObjection, Ask or Block.
+	HookAction = hook.Action
+	// HookApproval is what the hooks around an approval are told: Command, Description, PatternKeys, SessionKey, Surface, TurnID,
+	// ToolCallID, RequestID and, behind it, Choice.
+	HookApproval = hook.Approval
+	// HookTerminal is what TransformTerminalOutput is told: Command, Output, ReturnCode, TaskID, EnvType.
+	HookTerminal = hook.Terminal
+	// HookSubagent is what the hooks around a child agent are told: ParentID, ChildID, Role, Goal and, at its end, Status, Summary,
+	// DurationMS.
+	HookSubagent = hook.Subagent
+	// HookErrorMeans is Closed or Open.
+	HookErrorMeans = hook.OnError
 )
 
 // The actions of a HookVerdict, and what a failing hook means.
