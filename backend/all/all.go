@@ -9,4 +9,5 @@ import (
 	_ "github.com/hermes-runtime/hermes/backend/local"
 	_ "github.com/hermes-runtime/hermes/backend/singularity"
 	_ "github.com/hermes-runtime/hermes/backend/ssh"
+	_ "github.com/hermes-runtime/hermes/backend/vercel"
 )

@@ -1,0 +1,5 @@
+//go:build !race
+
+package vercel_test
+
+const raceEnabled = false
