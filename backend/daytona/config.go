@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -161,13 +159,4 @@ func accessOf(variable func(string) string) (*access, error) {
 
 func badCredential() error {
 	return &environment.Error{Kind: environment.ErrConfig, Op: wanted, Err: errors.New("a value holds a character that no credential has")}
-}
-
-// expandHome makes ~ the home directory of who runs hermes.
-func expandHome(path string) string {
-	home, err := os.UserHomeDir()
-	if err == nil && (path == "~" || strings.HasPrefix(path, "~/")) {
-		return filepath.Join(home, path[1:])
-	}
-	return path
 }

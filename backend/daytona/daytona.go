@@ -2,19 +2,16 @@
 package daytona
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"os"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
 	"github.com/hermes-runtime/hermes/internal/config"
-	"github.com/hermes-runtime/hermes/internal/engine/brought"
-	"github.com/hermes-runtime/hermes/internal/engine/contact"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
@@ -26,7 +23,7 @@ func init() {
 		Namespace:   environment.NamespaceOwn,
 		Config:      func() any { return defaults() },
 		Check:       check,
-		Traits:      func(c any) environment.Traits { return environment.Traits{Network: configOf(c).Network} },
+		Traits:      func(c any) environment.Traits { return traits(configOf(c)) },
 		Open:        open,
 		Probe:       probe,
 	})
@@ -34,9 +31,6 @@ func init() {
 
 // howToEnd tells people how to end what hermes can't.
 const howToEnd = "delete it in the dashboard of Daytona, or by DELETE /sandbox/NAME of the API"
-
-// sweepTime bounds the ends of what earlier runs left, before the first use.
-const sweepTime = 20 * time.Second
 
 // check says why no sandbox can be made, as far as that can be told from here: nobody is asked.
 func check(_ context.Context, o environment.OpenOptions) error {
@@ -47,145 +41,80 @@ func check(_ context.Context, o environment.OpenOptions) error {
 	return err
 }
 
-// newPlace makes what opens, finds and probes places.
-func newPlace(o environment.OpenOptions) (*place, error) {
-	c := configOf(o.Config)
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	a, err := accessOf(o.Variable)
-	if err != nil {
-		return nil, err
-	}
-	owner := envs.Owner(o.HermesHome)
-	l, err := cloud.OpenLedger(o.HermesHome, owner)
-	if err != nil {
-		return nil, err
-	}
-	p := &place{a: a, c: c, o: o, owner: owner, ledger: l, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
-	p.plan()
-	return p, nil
-}
-
-func (p *place) sweeping() cloud.Sweeping {
-	return cloud.Sweeping{Backend: name, At: p.a.api.Base.String(), Account: p.a.account, End: p.endRecorded}
-}
-
-// endRecorded ends a place of the ledger. One that was about to be made is looked for by its name.
-func (p *place) endRecorded(ctx context.Context, r cloud.Record) error {
-	id := cmp.Or(r.ID, r.Name)
-	if r.Kept {
-		return p.a.stop(ctx, id)
-	}
-	return p.a.remove(ctx, id)
-}
-
-// sweep ends what runtimes left that are gone. Where there is nothing of the kind it asks nobody.
-func (p *place) sweep(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, sweepTime)
-	defer cancel()
-	ended, errs := p.ledger.Sweep(ctx, p.sweeping())
-	for _, r := range ended {
-		p.log.Info("a sandbox that nobody used any more was ended", "sandbox", r.Name)
-	}
-	for _, err := range errs {
-		p.log.Warn("a sandbox that nobody uses can't be ended", "error", err)
-	}
-}
+func traits(c *Config) environment.Traits { return environment.Traits{Network: c.Network} }
 
 func open(ctx context.Context, o environment.OpenOptions) (environment.Environment, error) {
-	p, err := newPlace(o)
+	s, err := optionsOf(o)
 	if err != nil {
 		return nil, err
 	}
-	enter := p.enter
-	if o.Find {
-		enter = p.find
-	}
-	e, err := enter(ctx)
-	if err != nil {
-		p.a.api.Client.CloseIdleConnections()
-	}
-	return e, err
+	return sandbox.Open(ctx, s)
 }
 
-// enter finds or makes the sandbox and makes contact with it.
-func (p *place) enter(ctx context.Context) (environment.Environment, error) {
-	p.sweep(ctx)
-	if err := p.obtain(ctx); err != nil {
-		return nil, p.failed("get sandbox "+p.name, err)
-	}
-	p.describe()
-	p.pulse = cloud.StartPulse(cloud.PulseOptions{
-		Idle: time.Duration(p.c.AutoStop) * time.Minute, Log: p.log, Jobs: p.busy,
-		Beat: func(ctx context.Context) error { return p.a.touch(ctx, p.box.ID) },
-	})
-	e, err := p.contact(ctx)
-	if err != nil {
-		p.pulse.Stop()
-		p.giveUp(ctx)
-		return nil, err
-	}
-	for _, n := range p.base.Notes {
-		p.log.Warn(n)
-	}
-	return e, nil
-}
-
-// find opens the sandbox that is there and runs, to look into. It is not made, started, kept awake or ended for that.
-func (p *place) find(ctx context.Context) (environment.Environment, error) {
-	if !p.c.Kept {
-		return nil, &environment.Error{Kind: environment.ErrGone, Op: "find a sandbox", Err: errors.New("sandboxes aren't kept (terminal.container_persistent)")}
-	}
-	s, err := p.a.get(ctx, p.name)
-	if err != nil {
-		return nil, p.failed("find sandbox "+p.name, err)
-	}
-	if states[s.State] != ready {
-		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "look into sandbox " + p.name, Err: fmt.Errorf("it is %s, and is not set going for that", s.State)}
-	}
-	p.box = s
-	p.describe()
-	settings := *p.c
-	settings.Resident = brought.Require // a plain shell knows of no jobs
-	p.c = &settings
-	return p.contact(ctx)
-}
-
-// contact makes an environment of the sandbox.
-func (p *place) contact(ctx context.Context) (environment.Environment, error) {
-	return contact.Open(ctx, contact.Options{
-		What: "sandbox " + p.name, Info: p.base, Anew: p.o.Replaces, Dial: p.dial, Variables: p.o.LetThrough, Release: p.release, Destroy: p.destroy,
-	})
-}
-
-// probe tells doctor what works, what there is, and what of it nobody knows.
 func probe(ctx context.Context, o environment.OpenOptions) []string {
-	if o.GuardArgv == nil {
-		if self, err := os.Executable(); err == nil { // without it the configured binary is looked at only
-			o.GuardArgv = []string{self}
-		}
-	}
-	p, err := newPlace(o)
+	s, err := optionsOf(o)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	defer p.a.api.Client.CloseIdleConnections()
-	lines := append(p.ledger.Lines(p.sweeping(), howToEnd), p.base.Notes...)
-	all, err := p.a.list(ctx, labelHome, p.owner)
+	return sandbox.Probe(ctx, s)
+}
+
+// optionsOf decides what a sandbox is made of and how long it may live.
+func optionsOf(o environment.OpenOptions) (sandbox.Options, error) {
+	c := configOf(o.Config)
+	if err := c.check(); err != nil {
+		return sandbox.Options{}, err
+	}
+	a, err := accessOf(o.Variable)
 	if err != nil {
-		return append(lines, p.failed("ask Daytona at "+p.a.api.Base.Host, err).Error())
+		return sandbox.Options{}, err
 	}
-	lines = append([]string{fmt.Sprintf("Daytona at %s answers; sandboxes of this HERMES_HOME there: %d", p.a.api.Base.Host, len(all))}, lines...)
-	recorded, _ := p.ledger.List() // Lines tells what is wrong with it
-	known := map[string]bool{}
-	for _, r := range recorded {
-		known[r.Name] = true
+	want, notes := c.order(o.Overrides)
+	want.Target = a.target
+	idle, after := time.Duration(c.AutoStop)*time.Minute, time.Duration(want.AutoDelete)*time.Minute
+	return sandbox.Options{
+		Cloud: &service{a, want}, Open: o, Title: "Daytona", HowEnd: howToEnd,
+		Ends:    fmt.Sprintf("stopped by Daytona %v after its last use and deleted %v after that", idle, after),
+		Backend: name, At: a.api.Base.String(), Account: a.account, Owner: envs.Owner(o.HermesHome), Kept: c.Kept,
+		MadeOf: fmt.Sprintf("%q %q %d %d %d %v %s", want.image, want.Snapshot, want.CPU, want.Memory, want.Disk, want.BlockAll, want.Target),
+		Idle:   idle, Lifetime: after, Pulse: idle, Start: c.StartTimeout, Max: c.MaxPlaces,
+		Resident: c.Resident, ResidentPath: c.ResidentPath, Text: true, Traits: traits(c), Notes: notes,
+	}, nil
+}
+
+// order is what the configuration asks for; notes say where less is given.
+func (c *Config) order(overrides map[string]string) (want create, notes []string) {
+	image, snapshot := c.image(overrides)
+	want = create{image: image, Snapshot: snapshot, BlockAll: !c.Network, AutoStop: c.AutoStop}
+	if c.Kept {
+		want.AutoDelete = c.AutoDelete
 	}
-	for _, s := range all {
-		if !known[s.Name] && states[s.State] != gone {
-			lines = append(lines, fmt.Sprintf("sandbox %s is %s and not in the ledger %s; to end it: %s", s.Name, s.State, p.ledger.Path(), howToEnd))
+	if snapshot == "" {
+		disk, note := c.disk()
+		want.Build = &build{"FROM " + image + "\n"}
+		want.CPU, want.Memory, want.Disk = c.cpus(), c.memory(), disk
+		if note != "" {
+			notes = []string{note}
 		}
 	}
-	return lines
+	return want, notes
+}
+
+// service is Daytona as a cloud that sandboxes live in.
+type service struct {
+	*access
+	want create
+}
+
+var _ sandbox.Cloud = (*service)(nil)
+
+func (s *service) Close() { s.api.Client.CloseIdleConnections() }
+
+// Explain says whose fault refused credentials are.
+func (s *service) Explain(err error) error {
+	status := cloud.Status(err)
+	if status == http.StatusUnauthorized || status == http.StatusForbidden && strings.Contains(strings.ToLower(cloud.Code(err)), "unauthorized") {
+		return fmt.Errorf("%w; the credentials (%s) are refused", err, wanted)
+	}
+	return err
 }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
 	"github.com/hermes-runtime/hermes/internal/engine"
-	"github.com/hermes-runtime/hermes/internal/engine/plain"
 )
 
 const (
@@ -46,11 +46,10 @@ const wrapper = `m=$2; exec 3>&1; n=; command -v setsid >/dev/null 2>&1 && n=set
 	`run() { $n sh -c "$1" 3>&- 4>&-; over "x$?"; }; i=$3; ` +
 	`if [ -n "$i" ]; then { dec | run "$1" 2>&4 | enc o O; } 4>&1 >/dev/null | enc e E; else { run "$1" </dev/null 2>&4 | enc o O; } 4>&1 >/dev/null | enc e E; fi`
 
-// plainLink is a contact with a sandbox where the engine can't stand: each operation is a command of its own.
-type plainLink struct {
-	*plain.Place
-	p    *place
-	t    *toolbox
+// toolbox is what runs programs in one sandbox, and keeps its files.
+type toolbox struct {
+	api  *cloud.API
+	name string          // of the sandbox
 	life context.Context // ends with Close
 	end  context.CancelFunc
 	over chan struct{}
@@ -61,51 +60,39 @@ type plainLink struct {
 	held map[string]string // those that were left with a command: session → command
 }
 
-// plainly makes do without the engine.
-func (p *place) plainly(ctx context.Context, t *toolbox) (*plainLink, error) {
-	l := &plainLink{p: p, t: t, over: make(chan struct{}), held: map[string]string{}}
-	l.life, l.end = context.WithCancel(context.WithoutCancel(ctx))
-	var err error
-	l.Place, err = plain.Open(ctx, l.shell, plain.Options{Info: p.base, Why: p.plain, Grace: p.o.KillGrace, Limits: p.o.Limits})
-	if err != nil {
-		l.end()
-		return nil, err
-	}
-	return l, nil
+func newToolbox(api *cloud.API, name string) *toolbox {
+	t := &toolbox{api: api, name: name, over: make(chan struct{}), held: map[string]string{}}
+	t.life, t.end = context.WithCancel(context.Background())
+	return t
 }
+
+var _ sandbox.Machine = (*toolbox)(nil)
 
 // Done is closed when no command can be started in the sandbox any more.
-func (l *plainLink) Done() <-chan struct{} { return l.over }
+func (t *toolbox) Done() <-chan struct{} { return t.over }
 
-// Run runs one command, and keeps the sandbox awake meanwhile.
-func (l *plainLink) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
-	defer l.p.inUse()()
-	return l.Place.Run(ctx, c)
-}
-
-// Close ends what runs, and the shells.
-func (l *plainLink) Close(ctx context.Context) error {
-	err := l.Place.Close(ctx)
-	l.end()
-	l.mu.Lock()
-	all := l.idle
-	for s := range l.held {
+// Close ends the shells.
+func (t *toolbox) Close(ctx context.Context) error {
+	t.end()
+	t.mu.Lock()
+	all := t.idle
+	for s := range t.held {
 		all = append(all, s)
 	}
-	l.idle, l.held = nil, map[string]string{}
-	l.mu.Unlock()
-	if l.isOver() || l.p.use != nil && !l.p.c.Kept {
-		return err // they end with the sandbox
+	t.idle, t.held = nil, map[string]string{}
+	t.mu.Unlock()
+	if t.isOver() {
+		return nil // they end with the sandbox
 	}
 	for _, s := range all {
-		_ = l.t.api.Do(ctx, cloud.Call{Method: http.MethodDelete, Path: session(s)}) // it ends with the sandbox at the latest
+		_ = t.api.Do(ctx, cloud.Call{Method: http.MethodDelete, Path: session(s)}) // it ends with the sandbox at the latest
 	}
-	return err
+	return nil
 }
 
-func (l *plainLink) isOver() bool {
+func (t *toolbox) isOver() bool {
 	select {
-	case <-l.over:
+	case <-t.over:
 		return true
 	default:
 		return false
@@ -115,30 +102,30 @@ func (l *plainLink) isOver() bool {
 func session(id string) string { return "/process/session/" + url.PathEscape(id) }
 
 // acquire gives a session, a shell that runs one command after the other.
-func (l *plainLink) acquire(ctx context.Context) (string, error) {
-	l.mu.Lock()
-	if n := len(l.idle); n > 0 {
-		s := l.idle[n-1]
-		l.idle = l.idle[:n-1]
-		l.mu.Unlock()
+func (t *toolbox) acquire(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	if n := len(t.idle); n > 0 {
+		s := t.idle[n-1]
+		t.idle = t.idle[:n-1]
+		t.mu.Unlock()
 		return s, nil
 	}
-	l.mu.Unlock()
-	s := "hermes-" + token()
-	err := l.t.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: "/process/session", Body: map[string]string{"sessionId": s}})
+	t.mu.Unlock()
+	s := "hermes-" + cloud.Token()
+	err := t.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: "/process/session", Body: map[string]string{"sessionId": s}})
 	if err != nil && cloud.Status(err) != http.StatusConflict { // which says that an earlier try was heard: nobody else has the name
 		return "", err
 	}
 	return s, nil
 }
 
-// shell runs a script there.
-func (l *plainLink) shell(ctx context.Context, script string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
-	s, err := l.acquire(ctx)
+// Exec runs a script there.
+func (t *toolbox) Exec(ctx context.Context, script string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
+	s, err := t.acquire(ctx)
 	if err != nil {
-		return -1, l.unbegun(ctx, err)
+		return -1, t.unbegun(ctx, err)
 	}
-	c := &command{l: l, session: s, mark: "h" + token(), stdout: stdout, stderr: stderr, code: -1, noInput: make(chan error, 1), typing: make(chan struct{}, 1)}
+	c := &command{t: t, session: s, mark: "h" + cloud.Token(), stdout: stdout, stderr: stderr, code: -1, noInput: make(chan error, 1), typing: make(chan struct{}, 1)}
 	input := ""
 	if stdin != nil {
 		input = "i"
@@ -147,38 +134,38 @@ func (l *plainLink) shell(ctx context.Context, script string, stdin io.Reader, s
 	var answer struct {
 		ID string `json:"cmdId"`
 	}
-	err = l.t.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(s) + "/exec", Once: true, Into: &answer,
+	err = t.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(s) + "/exec", Once: true, Into: &answer,
 		Body: map[string]any{"command": line, "runAsync": true, "suppressInputEcho": true}})
 	switch {
 	case err == nil && answer.ID == "":
 		err = errors.New("the server names no command")
 		fallthrough
 	case err != nil && !cloud.Refused(err) && stdin == nil: // with input it waits for its program, which it is never given
-		return -1, l.lost(err)
+		return -1, t.lost(err)
 	case err != nil:
-		return -1, l.unbegun(ctx, err)
+		return -1, t.unbegun(ctx, err)
 	}
 	c.id = answer.ID
 	return c.run(ctx, stdin)
 }
 
 // unbegun is a script that was not started. After that nothing else can be expected of this contact.
-func (l *plainLink) unbegun(ctx context.Context, err error) error {
+func (t *toolbox) unbegun(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
-		l.once.Do(func() { close(l.over) })
+		t.once.Do(func() { close(t.over) })
 	}
-	return &environment.Error{Kind: environment.ErrNotStarted, Op: "run a shell in sandbox " + l.p.name, Err: err}
+	return &environment.Error{Kind: environment.ErrNotStarted, Op: "run a shell in sandbox " + t.name, Err: err}
 }
 
 // lost is a script of which nobody knows what became of it.
-func (l *plainLink) lost(err error) error {
-	l.once.Do(func() { close(l.over) })
-	return &environment.Error{Kind: environment.ErrLost, Op: "follow a shell in sandbox " + l.p.name, Err: err}
+func (t *toolbox) lost(err error) error {
+	t.once.Do(func() { close(t.over) })
+	return &environment.Error{Kind: environment.ErrLost, Op: "follow a shell in sandbox " + t.name, Err: err}
 }
 
 // command is a script on its way.
 type command struct {
-	l                 *plainLink
+	t                 *toolbox
 	session, id, mark string
 	stdout, stderr    io.Writer
 
@@ -219,7 +206,7 @@ func (c *command) run(ctx context.Context, stdin io.Reader) (int, error) {
 		c.finish(ctx, stdin != nil)
 		return c.code, nil
 	case ctx.Err() != nil:
-		c.l.hold(c.session, c.id)
+		c.t.hold(c.session, c.id)
 		return -1, context.Cause(ctx)
 	}
 	select {
@@ -228,9 +215,9 @@ func (c *command) run(ctx context.Context, stdin io.Reader) (int, error) {
 		c.typed.Store(true) // it is just being given something
 	}
 	if c.typed.Load() || stdin == nil {
-		return -1, c.l.lost(err)
+		return -1, c.t.lost(err)
 	}
-	return -1, c.l.unbegun(ctx, err)
+	return -1, c.t.unbegun(ctx, err)
 }
 
 func (c *command) whole() bool { return c.hasCode && c.ends == 2 }
@@ -238,12 +225,12 @@ func (c *command) whole() bool { return c.hasCode && c.ends == 2 }
 // finish gives the session back, once nothing of the command is in it.
 func (c *command) finish(ctx context.Context, input bool) {
 	if input && !c.endInput(ctx) {
-		c.l.hold(c.session, c.id)
+		c.t.hold(c.session, c.id)
 		return
 	}
-	c.l.mu.Lock()
-	defer c.l.mu.Unlock()
-	c.l.idle = append(c.l.idle, c.session)
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	c.t.idle = append(c.t.idle, c.session)
 }
 
 // endInput has what takes the input end, and says whether it does for certain.
@@ -263,15 +250,15 @@ func (c *command) endInput(ctx context.Context) bool {
 }
 
 // hold remembers a session that somebody still uses, to end it with the contact.
-func (l *plainLink) hold(session, command string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held[session] = command
+func (t *toolbox) hold(session, command string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held[session] = command
 }
 
 // send types into the command.
 func (c *command) send(ctx context.Context, data string) error {
-	slow := *c.l.t.api
+	slow := *c.t.api
 	slow.Limit = inputTime
 	return slow.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(c.session) + "/command/" + url.PathEscape(c.id) + "/input", Once: true, Body: map[string]string{"data": data}})
 }
@@ -304,7 +291,7 @@ func (c *command) give(ctx context.Context, lines string, last bool) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	err := c.send(c.l.life, lines) // also where ctx ends meanwhile: half of it would be worse than none
+	err := c.send(c.t.life, lines) // also where ctx ends meanwhile: half of it would be worse than none
 	switch {
 	case err == nil:
 		c.typed.Store(true)
@@ -330,7 +317,7 @@ func (c *command) starve(ctx context.Context, giveUp context.CancelCauseFunc) {
 
 // follow reads the log from its beginning and passes on what is new in it. again says that contact broke and the log may tell more.
 func (c *command) follow(ctx context.Context) (again bool, err error) {
-	s, err := dialSocket(ctx, c.l.t.api, session(c.session)+"/command/"+url.PathEscape(c.id)+"/logs", url.Values{"follow": {"true"}})
+	s, err := dialSocket(ctx, c.t.api, session(c.session)+"/command/"+url.PathEscape(c.id)+"/logs", url.Values{"follow": {"true"}})
 	if err != nil {
 		return !cloud.Refused(err) && ctx.Err() == nil, err
 	}

@@ -1,6 +1,7 @@
 package daytona
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,19 +13,18 @@ import (
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
 )
 
 const (
-	// wakeTime is how long a sandbox that is there may take to start.
-	wakeTime = 60 * time.Second
 	// firstLook and longestLook are the pauses between looks at a sandbox that is on its way.
 	firstLook, longestLook = 50 * time.Millisecond, time.Second
 	// pageSize is how many sandboxes are listed at once, and maxPages how often.
 	pageSize, maxPages = "100", 50
 )
 
-// sandbox is what the API says of one.
-type sandbox struct {
+// box is what the API says of a sandbox.
+type box struct {
 	ID         string            `json:"id"`
 	Name       string            `json:"name"`
 	State      string            `json:"state"`
@@ -33,8 +33,15 @@ type sandbox struct {
 	ToolboxURL string            `json:"toolboxProxyUrl"`
 }
 
+// known is what hermes wants to know of it.
+func (b *box) known() sandbox.Box {
+	return sandbox.Box{ID: b.ID, Name: b.Name, Use: b.Labels[labelUse], State: states[b.State], Says: b.State, Address: b.ToolboxURL}
+}
+
 // create is what a sandbox is asked for with.
 type create struct {
+	image string
+
 	Name       string            `json:"name"`
 	Labels     map[string]string `json:"labels"`
 	Snapshot   string            `json:"snapshot,omitempty"`
@@ -52,37 +59,31 @@ type build struct {
 	Dockerfile string `json:"dockerfileContent"`
 }
 
-// kind is what a state of a sandbox means here.
-type kind int
-
+// The labels of sandboxes.
 const (
-	unknown kind = iota
-	ready
-	coming  // it will be something else without being asked
-	leaving // likewise, and not for good
-	asleep
-	broken
-	gone
+	labelTask = "hermes_task_id"
+	labelHome = "hermes_home"
+	labelUse  = "hermes_use" // sandbox.Order.Use
 )
 
 // states are all that the API names (its enumeration SandboxState).
-var states = map[string]kind{
-	"started":  ready,
-	"creating": coming, "restoring": coming, "starting": coming, "pending_build": coming, "building_snapshot": coming, "pulling_snapshot": coming,
-	"stopping": leaving, "archiving": leaving, "snapshotting": leaving, "forking": leaving,
-	"stopped": asleep, "archived": asleep,
-	"error": broken, "build_failed": broken,
-	"destroyed": gone, "destroying": gone,
+var states = map[string]sandbox.State{
+	"started":  sandbox.Ready,
+	"creating": sandbox.Coming, "restoring": sandbox.Coming, "starting": sandbox.Coming, "pending_build": sandbox.Coming, "building_snapshot": sandbox.Coming, "pulling_snapshot": sandbox.Coming,
+	"stopping": sandbox.Leaving, "archiving": sandbox.Leaving, "snapshotting": sandbox.Leaving, "forking": sandbox.Leaving,
+	"stopped": sandbox.Asleep, "archived": sandbox.Asleep,
+	"error": sandbox.Broken, "build_failed": sandbox.Broken,
+	"destroyed": sandbox.Gone, "destroying": sandbox.Gone,
 }
 
 func at(id string) string { return "/sandbox/" + url.PathEscape(id) }
 
 // get asks for a sandbox by id or name. One that isn't there any more is ErrGone.
-func (a *access) get(ctx context.Context, id string) (*sandbox, error) {
-	var s sandbox
+func (a *access) get(ctx context.Context, id string) (*box, error) {
+	var s box
 	err := a.api.Do(ctx, cloud.Call{Method: http.MethodGet, Path: at(id), Into: &s})
 	switch {
-	case cloud.Status(err) == http.StatusNotFound || err == nil && states[s.State] == gone:
+	case cloud.Status(err) == http.StatusNotFound || err == nil && states[s.State] == sandbox.Gone:
 		return nil, goneError(id)
 	case err != nil:
 		return nil, err
@@ -96,62 +97,74 @@ func goneError(id string) error {
 	return &environment.Error{Kind: environment.ErrGone, Op: "reach sandbox " + id, Err: errors.New("it was deleted")}
 }
 
-// make asks for a sandbox that is called c.Name. Where it isn't known whether that was heard, it is looked for by name: it is never made
-// twice. begun says that there may be one all the same.
-func (a *access) make(ctx context.Context, c create) (s *sandbox, begun bool, err error) {
-	call := cloud.Call{Method: http.MethodPost, Path: "/sandbox", Body: c, Into: &sandbox{}}
+// Find looks for a sandbox by its id or name.
+func (s *service) Find(ctx context.Context, r cloud.Record) (sandbox.Box, error) {
+	b, err := s.get(ctx, cmp.Or(r.ID, r.Name))
+	if err != nil {
+		return sandbox.Box{}, err
+	}
+	return b.known(), nil
+}
+
+// Make asks for a sandbox. Where it isn't known whether that was heard, it is looked for by name: it is never made twice.
+func (s *service) Make(ctx context.Context, o sandbox.Order) (b sandbox.Box, begun bool, err error) {
+	want := s.want
+	want.Name, want.Labels = o.Name, map[string]string{labelTask: o.Task, labelHome: o.Owner, labelUse: o.Use}
+	var made box
+	call := cloud.Call{Method: http.MethodPost, Path: "/sandbox", Body: want, Into: &made}
 	call.Before = func(ctx context.Context) (bool, error) {
-		_, err := a.get(ctx, c.Name)
+		_, err := s.get(ctx, o.Name)
 		if errors.Is(err, environment.ErrGone) {
 			return false, nil
 		}
 		return err == nil, err
 	}
-	err = a.api.Do(ctx, call)
-	if s = call.Into.(*sandbox); err == nil && s.ID != "" {
-		return s, true, nil
+	err = s.api.Do(ctx, call)
+	if err == nil && made.ID != "" {
+		return made.known(), true, nil
 	}
 	if cloud.Refused(err) && cloud.Status(err) != http.StatusConflict {
-		return nil, false, err
+		return b, false, err
 	}
-	found, gerr := a.get(context.WithoutCancel(ctx), c.Name)
+	found, gerr := s.get(context.WithoutCancel(ctx), o.Name)
 	switch {
 	case gerr != nil && err == nil:
-		return nil, true, fmt.Errorf("the answer names no sandbox: %w", gerr)
+		return b, true, fmt.Errorf("the answer names no sandbox: %w", gerr)
 	case gerr != nil:
-		return nil, !errors.Is(gerr, environment.ErrGone), err
-	case found.Labels[labelUse] != c.Labels[labelUse]:
-		return nil, false, fmt.Errorf("the name %s is taken by a sandbox that is not of this HERMES_HOME", c.Name)
+		return b, !errors.Is(gerr, environment.ErrGone), err
+	case found.Labels[labelUse] != o.Use:
+		return b, false, sandbox.Taken(o.Name)
 	}
-	return found, true, nil
+	return found.known(), true, nil
 }
 
-// up waits until a sandbox runs, and starts it if it doesn't. started says that it did.
-func (a *access) up(ctx context.Context, id string, limit time.Duration) (s *sandbox, started bool, err error) {
+// Up waits until a sandbox runs, and starts it if it doesn't.
+func (s *service) Up(ctx context.Context, b sandbox.Box, limit time.Duration) (up sandbox.Box, started bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not start within %v", limit))
 	defer cancel()
 	var refused error
 	for pause := firstLook; ; pause = min(pause*3/2, longestLook) {
-		if s, err = a.get(ctx, id); err != nil {
-			return nil, started, err
+		now, err := s.get(ctx, b.ID)
+		if err != nil {
+			return up, started, err
 		}
-		switch states[s.State] {
-		case ready:
-			return s, started, nil
-		case asleep:
+		switch up = now.known(); up.State {
+		case sandbox.Ready:
+			return up, started, nil
+		case sandbox.Asleep:
 			started = true
-			err := a.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: at(id) + "/start"})
+			err := s.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: at(b.ID) + "/start"})
 			if err != nil && (!changing(err) || refused != nil) { // once it may have been on its way here
-				return nil, started, err
+				return up, started, err
 			}
 			refused = err
-		case broken:
-			return nil, started, fmt.Errorf("it is in state %s: %s; to end it: %s", s.State, s.Reason, howToEnd)
-		case unknown:
-			return nil, started, fmt.Errorf("it is in state %q, which hermes doesn't know", s.State)
+		case sandbox.Broken:
+			return up, started, fmt.Errorf("it is in state %s: %s; to end it: %s", now.State, now.Reason, howToEnd)
+		case sandbox.Unknown:
+			return up, started, fmt.Errorf("it is in state %q, which hermes doesn't know", now.State)
 		}
 		if err := rest(ctx, pause); err != nil {
-			return nil, started, fmt.Errorf("%w; its state is %s", err, s.State)
+			return up, started, fmt.Errorf("%w; its state is %s", err, now.State)
 		}
 	}
 }
@@ -172,18 +185,23 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stop stops a sandbox and sees it on its way.
-func (a *access) stop(ctx context.Context, id string) error {
-	return a.end(ctx, id, cloud.Call{Method: http.MethodPost, Path: at(id) + "/stop"}, asleep, leaving)
+// End stops a sandbox that is kept and deletes another, and sees it on its way.
+func (s *service) End(ctx context.Context, r cloud.Record) error {
+	if !r.Kept {
+		return s.Remove(ctx, r)
+	}
+	id := cmp.Or(r.ID, r.Name)
+	return s.end(ctx, id, cloud.Call{Method: http.MethodPost, Path: at(id) + "/stop"}, sandbox.Asleep, sandbox.Leaving)
 }
 
-// remove deletes a sandbox and sees it on its way.
-func (a *access) remove(ctx context.Context, id string) error {
-	return a.end(ctx, id, cloud.Call{Method: http.MethodDelete, Path: at(id)}, gone)
+// Remove deletes a sandbox and sees it on its way. One that was about to be made is looked for by its name.
+func (s *service) Remove(ctx context.Context, r cloud.Record) error {
+	id := cmp.Or(r.ID, r.Name)
+	return s.end(ctx, id, cloud.Call{Method: http.MethodDelete, Path: at(id)}, sandbox.Gone)
 }
 
 // end asks for an end until the sandbox is on its way there: while it changes its state it hears of nothing else.
-func (a *access) end(ctx context.Context, id string, c cloud.Call, there ...kind) error {
+func (a *access) end(ctx context.Context, id string, c cloud.Call, there ...sandbox.State) error {
 	for pause := firstLook; ; pause = min(pause*2, longestLook) {
 		err := a.api.Do(ctx, c)
 		switch {
@@ -201,55 +219,65 @@ func (a *access) end(ctx context.Context, id string, c cloud.Call, there ...kind
 		switch k := states[s.State]; {
 		case slices.Contains(there, k):
 			return nil
-		case k != coming && k != leaving || rest(ctx, pause) != nil:
+		case k != sandbox.Coming && k != sandbox.Leaving || rest(ctx, pause) != nil:
 			return err
 		}
 	}
 }
 
-// touch tells that a sandbox is in use.
-func (a *access) touch(ctx context.Context, id string) error {
-	return a.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: at(id) + "/last-activity"})
+// Touch tells that a sandbox is in use.
+func (s *service) Touch(ctx context.Context, b sandbox.Box) error {
+	return s.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: at(b.ID) + "/last-activity"})
 }
 
-// toolbox is where the programs and files of a sandbox are asked for.
-func (a *access) toolbox(ctx context.Context, s *sandbox) (*cloud.API, error) {
-	address := s.ToolboxURL
+// Machine finds out where the programs and files of a sandbox are asked for.
+func (s *service) Machine(ctx context.Context, b sandbox.Box) (sandbox.Machine, error) {
+	address := b.Address
 	if address == "" {
 		var answer struct{ URL string }
-		if err := a.api.Do(ctx, cloud.Call{Method: http.MethodGet, Path: at(s.ID) + "/toolbox-proxy-url", Into: &answer}); err != nil {
+		if err := s.api.Do(ctx, cloud.Call{Method: http.MethodGet, Path: at(b.ID) + "/toolbox-proxy-url", Into: &answer}); err != nil {
 			return nil, err
 		}
 		address = answer.URL
 	}
-	base, err := cloud.Base("the toolbox of sandbox "+s.ID, address)
+	base, err := cloud.Base("the toolbox of sandbox "+b.ID, address)
 	if err != nil {
 		return nil, err
 	}
-	t := *a.api
-	t.Base = base.JoinPath(s.ID)
-	return &t, nil
+	t := *s.api
+	t.Base = base.JoinPath(b.ID)
+	return newToolbox(&t, b.Name), nil
+}
+
+// List gives the sandboxes of a HERMES_HOME.
+func (s *service) List(ctx context.Context, owner string) ([]sandbox.Box, error) {
+	all, err := s.list(ctx, labelHome, owner)
+	boxes := make([]sandbox.Box, len(all))
+	for i := range all {
+		boxes[i] = all[i].known()
+	}
+	return boxes, err
 }
 
 // list gives the sandboxes that have a label, page by page. Older servers give them all at once.
-func (a *access) list(ctx context.Context, label, value string) ([]sandbox, error) {
+func (a *access) list(ctx context.Context, label, value string) ([]box, error) {
 	labels, err := json.Marshal(map[string]string{label: value})
 	if err != nil {
 		return nil, err
 	}
-	var all []sandbox
+	var all []box
 	q := url.Values{"labels": {string(labels)}, "limit": {pageSize}}
 	for range maxPages {
 		var raw json.RawMessage
 		if err := a.api.Do(ctx, cloud.Call{Method: http.MethodGet, Path: "/sandbox", Query: q, Into: &raw}); err != nil {
 			return nil, err
 		}
-		var whole []sandbox
+		var whole []box
 		if json.Unmarshal(raw, &whole) == nil {
 			return append(all, whole...), nil
 		}
 		var page struct {
-			Items      []sandbox
+			Items      []box
 			NextCursor string
 		}
 		if err := json.Unmarshal(raw, &page); err != nil {

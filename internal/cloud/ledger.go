@@ -138,7 +138,7 @@ func (l *Ledger) Enter(ctx context.Context, r Record, max int) (*Use, error) {
 	if max <= 0 {
 		max = MaxPlaces
 	}
-	u := &Use{l: l, id: token()}
+	u := &Use{l: l, id: Token()}
 	lock, ok, err := atomicfile.TryLock(l.usePath(u.id))
 	if err != nil || !ok {
 		return nil, fmt.Errorf("mark the use of a place: %w", errors.Join(err, ctx.Err()))
@@ -306,7 +306,8 @@ func (l *Ledger) Alone(ctx context.Context, name string) (release func(), err er
 	}
 }
 
-func token() string {
+// Token is a name that nobody has had.
+func Token() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:])
 	return hex.EncodeToString(b[:])

@@ -54,6 +54,15 @@ func Status(err error) int {
 	return 0
 }
 
+// Code gives what an answer that wasn't good says for programs.
+func Code(err error) string {
+	var s *StatusError
+	if errors.As(err, &s) {
+		return s.Code
+	}
+	return ""
+}
+
 // Refused tells whether the server heard a request and has not done, and will not do, what it asked for. After any other error it may
 // have.
 func Refused(err error) bool {
