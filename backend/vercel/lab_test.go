@@ -14,11 +14,12 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
 func TestMain(m *testing.M) {
-	verceltest.Main()
+	cloudtest.Main()
 	os.Exit(m.Run())
 }
 

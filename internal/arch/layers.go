@@ -90,7 +90,7 @@ var testLibraries = []string{
 }
 
 // suites are packages that are not test files and yet test.
-var suites = []string{"environment/envtest", "tool/tooltest", "provider/providertest", "internal/script/scripttest", "internal/store/storetest", "internal/keys/keystest", "internal/leaktest"}
+var suites = []string{"environment/envtest", "tool/tooltest", "provider/providertest", "internal/script/scripttest", "internal/store/storetest", "internal/keys/keystest", "internal/leaktest", "internal/cloud/cloudtest"}
 
 // names may stand as whole string literals in their own folder only.
 var names = map[string][]string{

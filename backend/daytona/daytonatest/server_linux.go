@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 )
 
 // Key is the credential that the server takes («API Keys»).
@@ -79,7 +81,7 @@ type fault struct {
 // New starts a server, which ends with the test. The test is left out where no sandbox can be made.
 func New(t testing.TB) *Server {
 	t.Helper()
-	able(t)
+	cloudtest.Able(t)
 	dir, err := os.MkdirTemp("/var/tmp", "hermes-daytona-") // sockets have short paths
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 )
 
 // The credentials that the server takes («REST»: bearerToken, teamId).
@@ -63,7 +65,7 @@ type Sandbox struct {
 
 	ends     time.Time
 	looks    int
-	machine  *machine
+	machine  *cloudtest.Machine
 	commands map[string]*command
 }
 
@@ -77,7 +79,7 @@ type fault struct {
 // New starts a server, which ends with the test. The test is left out where no sandbox can be made.
 func New(t testing.TB) *Server {
 	t.Helper()
-	able(t)
+	cloudtest.Able(t)
 	dir, err := os.MkdirTemp("/var/tmp", "hermes-vercel-")
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +91,7 @@ func New(t testing.TB) *Server {
 	t.Cleanup(func() {
 		s.mu.Lock()
 		for _, b := range s.boxes {
-			b.machine.stop()
+			b.machine.Stop()
 		}
 		s.mu.Unlock()
 		s.http.CloseClientConnections()
@@ -154,7 +156,7 @@ func (s *Server) drop(name string) {
 		if b.Name != name {
 			return false
 		}
-		b.machine.stop()
+		b.machine.Stop()
 		return true
 	})
 }
@@ -175,7 +177,7 @@ func (s *Server) now() time.Time { return time.Now().Add(s.later) }
 
 func (b *Sandbox) halt() {
 	b.Status = "stopped"
-	b.machine.stop()
+	b.machine.Stop()
 }
 
 // Home is the directory that a sandbox has as /root; it stays until the test ends.
@@ -283,7 +285,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		b := in.Sandbox
 		b.CPUs, b.Memory, b.Created, b.Cwd = n, n*2048, s.now().UnixMilli(), "/root"
 		var err error
-		if b.machine, err = newMachine(path.Join(s.dir, b.Name)); err != nil {
+		if b.machine, err = cloudtest.NewMachine(path.Join(s.dir, b.Name)); err != nil {
 			Refuse(w, http.StatusInternalServerError, "internal_server_error", err.Error())
 			return
 		}
@@ -310,7 +312,7 @@ func (s *Server) proceed(b *Sandbox) {
 		return
 	}
 	b.Status = "running"
-	if err := b.machine.start(); err != nil {
+	if err := b.machine.Start(); err != nil {
 		b.Status = "failed"
 	}
 }

@@ -93,7 +93,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request, b *Sandbox) {
 	}
 	c := &command{ID: "cmd_" + id(), Name: in.Command, Args: in.Args, Cwd: b.Cwd, Session: b.Session, Started: time.Now().UnixMilli()}
 	c.more = sync.NewCond(&c.mu)
-	err := b.machine.run(c, in.AttachStdin)
+	err := run(b.machine, c, in.AttachStdin)
 	b.commands[c.ID] = c
 	s.mu.Unlock()
 	if err != nil {
