@@ -76,6 +76,9 @@ var thirdParty = map[string][]string{
 	"github.com/docker/go-connections":  {"backend/docker"},
 	"github.com/pkg/sftp":               {"backend/ssh"},
 	"github.com/coder/websocket":        {"backend/daytona"},
+	"github.com/modal-labs":             {"backend/modal"},
+	"google.golang.org/grpc":            {"backend/modal"},
+	"google.golang.org/protobuf":        {"backend/modal"},
 	"github.com/creack/pty":             {"internal/engine"},
 	"github.com/charmbracelet/x/vt":     {"internal/engine", "internal/chat"}, // of chat, the tests
 	"modernc.org/sqlite":                {"internal/store"},
