@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"sort"
@@ -55,33 +57,36 @@ type Key struct {
 	Default string
 	Env     string
 	Help    string
-	Open    bool // holds keys of the user's own
+	Module  string // the package whose setting it is; several may read one
+	Open    bool   // holds keys of the user's own
 }
 
-// Keys lists every setting of the sections, sorted.
+// Keys lists every setting of the sections by path, then by module.
 func Keys(sections []Section) []Key {
 	var out []Key
 	for _, s := range sections {
 		collect(s.Path, reflect.TypeOf(s.New()).Elem(), &out)
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Path < out[j].Path })
+	slices.SortStableFunc(out, func(a, b Key) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Module, b.Module))
+	})
 	return out
 }
 
-func collect(path string, t reflect.Type, out *[]Key) {
+func collect(at string, t reflect.Type, out *[]Key) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, opts, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		switch {
 		case opts == "inline":
-			collect(path, f.Type, out)
+			collect(at, f.Type, out)
 		case name == "" || name == "-":
 		case f.Type.Kind() == reflect.Struct:
-			collect(join(path, name), f.Type, out)
+			collect(join(at, name), f.Type, out)
 		default:
 			*out = append(*out, Key{
-				Path: join(path, name), Type: typeName(f.Type), Default: f.Tag.Get("default"), Env: f.Tag.Get("env"),
-				Help: f.Tag.Get("help"), Open: f.Type.Kind() == reflect.Map || f.Type.Kind() == reflect.Interface,
+				Path: join(at, name), Type: typeName(f.Type), Default: f.Tag.Get("default"), Env: f.Tag.Get("env"),
+				Help: f.Tag.Get("help"), Module: path.Base(t.PkgPath()), Open: f.Type.Kind() == reflect.Map || f.Type.Kind() == reflect.Interface,
 			})
 		}
 	}

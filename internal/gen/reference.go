@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -213,12 +214,9 @@ func configPage(keys []config.Key) []byte {
 		"`config.yaml` below `HERMES_HOME` (`~/.hermes`) is optional: every setting has a default. `hermes config set KEY VALUE` changes\n" +
 		"one value and leaves the rest of the file as it is; `hermes config check` finds mistakes, with line and column. A variable named\n" +
 		"beside a setting counts where the file says nothing.\n")
-	section, last := "", ""
-	for _, k := range keys {
-		if k.Path == last { // two modules read the same setting
-			continue
-		}
-		last = k.Path
+	section := ""
+	for of := range settings(keys) {
+		k := of[0]
 		if top, _, nested := strings.Cut(k.Path, "."); top != section {
 			section = top
 			title := "`" + top + "`"
@@ -227,7 +225,7 @@ func configPage(keys []config.Key) []byte {
 			}
 			fmt.Fprintf(&b, "\n## %s\n\n| setting | type | default | meaning |\n|---|---|---|---|\n", title)
 		}
-		help := cell(k.Help)
+		help := cell(meaning(of))
 		if k.Env != "" {
 			help += " (variable `" + k.Env + "`)"
 		}
@@ -238,4 +236,39 @@ func configPage(keys []config.Key) []byte {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Path, k.Type, value, help)
 	}
 	return b.Bytes()
+}
+
+// settings yields the keys of one setting after another: each module that reads it has its own.
+func settings(keys []config.Key) iter.Seq[[]config.Key] {
+	return func(yield func([]config.Key) bool) {
+		for len(keys) > 0 {
+			n := 1
+			for n < len(keys) && keys[n].Path == keys[0].Path {
+				n++
+			}
+			if !yield(keys[:n]) {
+				return
+			}
+			keys = keys[n:]
+		}
+	}
+}
+
+// meaning says what a setting means, and for which modules, where it isn't the same for all that read it.
+func meaning(of []config.Key) string {
+	var texts []string
+	modules := map[string][]string{}
+	for _, k := range of {
+		if modules[k.Help] == nil {
+			texts = append(texts, k.Help)
+		}
+		modules[k.Help] = append(modules[k.Help], k.Module)
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	for i, text := range texts {
+		texts[i] = strings.Join(modules[text], ", ") + ": " + text
+	}
+	return strings.Join(texts, " · ")
 }
