@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func Keeper(ctx context.Context, build string) error {
 	if home == "" {
 		return errors.New("HERMES_HOME doesn't say whose jobs to keep")
 	}
-	notes := &atomicfile.Rotating{Path: filepath.Join(home, "run", "keeper.log")}
+	notes := keeperLog{home: home, file: &atomicfile.Rotating{Path: filepath.Join(home, "run", "keeper.log")}}
 	log := slog.New(slog.NewTextHandler(notes, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	err := resident.Detach()
 	if err == nil {
@@ -45,4 +46,17 @@ func Keeper(ctx context.Context, build string) error {
 		log.Error("the keeper of jobs ended", "error", err)
 	}
 	return err
+}
+
+// keeperLog takes lines as long as there is a HERMES_HOME. One that was removed is not made again for what ends because of that.
+type keeperLog struct {
+	home string
+	file *atomicfile.Rotating
+}
+
+func (l keeperLog) Write(line []byte) (int, error) {
+	if _, err := os.Stat(l.home); errors.Is(err, fs.ErrNotExist) {
+		return len(line), nil
+	}
+	return l.file.Write(line)
 }
