@@ -69,7 +69,7 @@ var thirdParty = map[string][]string{
 	"github.com/bmatcuk/doublestar/v4":  {"internal/engine", "toolset/file"},
 	"github.com/go-git/go-git/v5":       {"internal/engine/search"},
 	"github.com/aymanbagabas/go-udiff":  {"toolset/file"},
-	"github.com/BurntSushi/toml":        {"toolset/file"},
+	"github.com/BurntSushi/toml":        {"toolset/file", "backend/modal"},
 	"github.com/kluctl/go-embed-python": {"internal/script/python"},
 	"github.com/moby/moby":              {"backend/docker"},
 	"github.com/containerd/errdefs":     {"backend/docker"},

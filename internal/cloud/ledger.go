@@ -60,14 +60,19 @@ type Ledger struct{ dir, owner string }
 
 // OpenLedger gives the ledger of a HERMES_HOME; "" = one in the directory for temporary files. owner stands for that home on this machine.
 func OpenLedger(home, owner string) (*Ledger, error) {
-	if home == "" {
-		home = filepath.Join(os.TempDir(), "hermes-"+strconv.Itoa(os.Getuid()))
-	}
-	l := &Ledger{dir: filepath.Join(home, "state"), owner: owner}
+	l := &Ledger{dir: stateOf(home), owner: owner}
 	if err := os.MkdirAll(filepath.Join(l.dir, usesDir), 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the ledger of places: %w", err)
 	}
 	return l, nil
+}
+
+// stateOf is the directory below HERMES_HOME where clouds have their files. Without a home there is one for temporary files.
+func stateOf(home string) string {
+	if home == "" {
+		home = filepath.Join(os.TempDir(), "hermes-"+strconv.Itoa(os.Getuid()))
+	}
+	return filepath.Join(home, "state")
 }
 
 // Path is where the ledger lies.

@@ -16,9 +16,9 @@ import (
 // made.
 type Snapshots struct{ path string }
 
-// OpenSnapshots gives the file of that name below HERMES_HOME/state.
+// OpenSnapshots gives the file of that name where the ledger of the same home lies.
 func OpenSnapshots(home, name string) *Snapshots {
-	return &Snapshots{filepath.Join(home, "state", name)}
+	return &Snapshots{filepath.Join(stateOf(home), name)}
 }
 
 // Get gives the reference of a key, "" where there is none.

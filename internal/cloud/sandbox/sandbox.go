@@ -46,6 +46,12 @@ type Cloud interface {
 	Close()
 }
 
+// Forgetter is a Cloud that keeps something of a sandbox beyond its end.
+type Forgetter interface {
+	// Forget deletes that, of a sandbox that is there no more.
+	Forget(ctx context.Context, r cloud.Record) error
+}
+
 // Box is what a cloud says of a sandbox.
 type Box struct {
 	ID, Name string
@@ -321,7 +327,13 @@ func (p *place) destroy(ctx context.Context) error {
 		return nil
 	}
 	p.rest()
-	return p.use.Throw(ctx, p.remove)
+	return p.use.Throw(ctx, func(ctx context.Context, r cloud.Record) error {
+		err := p.remove(ctx, r)
+		if f, ok := p.Cloud.(Forgetter); ok && err == nil {
+			err = f.Forget(ctx, r)
+		}
+		return err
+	})
 }
 
 // settings are what the engine there is told.
