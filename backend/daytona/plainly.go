@@ -10,9 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
@@ -22,16 +20,10 @@ import (
 )
 
 const (
-	// typedLine and typedAtOnce are how many bytes go on a line of input, and with one request.
-	typedLine, typedAtOnce = 24 << 10, 48 << 10
-	// endOfInput is the line behind the last.
-	endOfInput = "."
 	// follows is how often the log of a command is asked for again after contact broke: it can be read from its beginning.
 	follows = 4
 	// inputTime is how long a command may leave input lying.
 	inputTime = 24 * time.Hour
-	// starveTime is how long a command may take to say that it has ended, once it takes no input.
-	starveTime = 5 * time.Second
 )
 
 // wrapper runs the script $1 so that nothing of what goes in and out is changed on the way: the server's logs are lines of text, and input
@@ -125,7 +117,7 @@ func (t *toolbox) Exec(ctx context.Context, script string, stdin io.Reader, stdo
 	if err != nil {
 		return -1, t.unbegun(ctx, err)
 	}
-	c := &command{t: t, session: s, mark: "h" + cloud.Token(), stdout: stdout, stderr: stderr, code: -1, noInput: make(chan error, 1), typing: make(chan struct{}, 1)}
+	c := &command{t: t, session: s, mark: "h" + cloud.Token(), stdout: stdout, stderr: stderr, code: -1}
 	input := ""
 	if stdin != nil {
 		input = "i"
@@ -174,10 +166,7 @@ type command struct {
 	ends    int // of the two outputs
 	seen    int // bytes of the log
 	line    []byte
-	typing  chan struct{} // held while something is typed
-	typed   atomic.Bool   // the program that it waits for may have reached it
-	ended   bool          // the line behind the last was typed; guarded by typing
-	noInput chan error    // why input can't be given any more
+	input   *sandbox.Input // nil = it has none
 }
 
 // run follows the script to the end of its outputs.
@@ -187,8 +176,9 @@ func (c *command) run(ctx context.Context, stdin io.Reader) (int, error) {
 	following, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	if stdin != nil {
-		go c.feed(feeding, stdin) // nobody waits for it: what it reads may block for as long as it likes
-		go c.starve(feeding, giveUp)
+		c.input = sandbox.NewInput(c.t.life, c.send)
+		go c.input.Feed(feeding, stdin) // nobody waits for it: what it comes from may block for as long as it likes
+		go c.input.Starve(feeding, giveUp)
 	}
 	var err error
 	for try := range follows {
@@ -203,18 +193,13 @@ func (c *command) run(ctx context.Context, stdin io.Reader) (int, error) {
 	stop()
 	switch {
 	case c.whole():
-		c.finish(ctx, stdin != nil)
+		c.finish(ctx)
 		return c.code, nil
 	case ctx.Err() != nil:
 		c.t.hold(c.session, c.id)
 		return -1, context.Cause(ctx)
 	}
-	select {
-	case c.typing <- struct{}{}: // for good: it is given nothing any more
-	default:
-		c.typed.Store(true) // it is just being given something
-	}
-	if c.typed.Load() || stdin == nil {
+	if c.input == nil || c.input.Stop() {
 		return -1, c.t.lost(err)
 	}
 	return -1, c.t.unbegun(ctx, err)
@@ -223,30 +208,14 @@ func (c *command) run(ctx context.Context, stdin io.Reader) (int, error) {
 func (c *command) whole() bool { return c.hasCode && c.ends == 2 }
 
 // finish gives the session back, once nothing of the command is in it.
-func (c *command) finish(ctx context.Context, input bool) {
-	if input && !c.endInput(ctx) {
+func (c *command) finish(ctx context.Context) {
+	if c.input != nil && !c.input.End(ctx) {
 		c.t.hold(c.session, c.id)
 		return
 	}
 	c.t.mu.Lock()
 	defer c.t.mu.Unlock()
 	c.t.idle = append(c.t.idle, c.session)
-}
-
-// endInput has what takes the input end, and says whether it does for certain.
-func (c *command) endInput(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, starveTime)
-	defer cancel()
-	select {
-	case c.typing <- struct{}{}: // what is on its way has arrived
-		defer func() { <-c.typing }()
-	case <-ctx.Done():
-		return false
-	}
-	if !c.ended {
-		c.ended = c.send(ctx, endOfInput+"\n") == nil
-	}
-	return c.ended
 }
 
 // hold remembers a session that somebody still uses, to end it with the contact.
@@ -261,58 +230,6 @@ func (c *command) send(ctx context.Context, data string) error {
 	slow := *c.t.api
 	slow.Limit = inputTime
 	return slow.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(c.session) + "/command/" + url.PathEscape(c.id) + "/input", Once: true, Body: map[string]string{"data": data}})
-}
-
-// feed types what the script reads. A script that stops reading early is no failure.
-func (c *command) feed(ctx context.Context, stdin io.Reader) {
-	buf := make([]byte, typedAtOnce)
-	for {
-		n, err := stdin.Read(buf)
-		var lines strings.Builder
-		for at := 0; at < n; at += typedLine {
-			lines.WriteString(base64.StdEncoding.EncodeToString(buf[at:min(n, at+typedLine)]) + "\n")
-		}
-		if err != nil {
-			lines.WriteString(endOfInput + "\n")
-		}
-		if !c.give(ctx, lines.String(), err != nil) || err != nil {
-			return
-		}
-	}
-}
-
-// give types once, unless the command is over.
-func (c *command) give(ctx context.Context, lines string, last bool) bool {
-	select {
-	case c.typing <- struct{}{}:
-		defer func() { <-c.typing }()
-	case <-ctx.Done():
-	}
-	if ctx.Err() != nil {
-		return false
-	}
-	err := c.send(c.t.life, lines) // also where ctx ends meanwhile: half of it would be worse than none
-	switch {
-	case err == nil:
-		c.typed.Store(true)
-		c.ended = last
-		return true
-	case !cloud.Refused(err):
-		c.typed.Store(true)
-	}
-	c.noInput <- err
-	return false
-}
-
-// starve gives the command up where its input can't be brought: a script that has ended says so soon, and another waits in vain.
-func (c *command) starve(ctx context.Context, giveUp context.CancelCauseFunc) {
-	select {
-	case err := <-c.noInput:
-		if rest(ctx, starveTime) == nil {
-			giveUp(err)
-		}
-	case <-ctx.Done():
-	}
 }
 
 // follow reads the log from its beginning and passes on what is new in it. again says that contact broke and the log may tell more.

@@ -29,8 +29,6 @@ const (
 	idle = 5 * time.Minute
 	// memoryPerCPU is what a processor of a sandbox comes with, in MB.
 	memoryPerCPU = 2048
-	// noEngine says why there is a plain shell only.
-	noEngine = "hermes itself isn't run in sandboxes of Vercel"
 )
 
 // runtimes are the systems that sandboxes may have.
@@ -49,6 +47,7 @@ type Config struct {
 	StartTimeout time.Duration `yaml:"pull_timeout" env:"TERMINAL_PULL_TIMEOUT" default:"600" min:"1" help:"seconds that making a sandbox may take"`
 	MaxPlaces    int           `yaml:"max_sandboxes" env:"TERMINAL_MAX_SANDBOXES" default:"8" min:"1" help:"sandboxes of clouds that may run at once"`
 	Resident     string        `yaml:"resident" env:"TERMINAL_RESIDENT" default:"auto" enum:"auto|require|off" help:"run commands elsewhere through hermes itself: auto falls back to plain shell commands, require fails, off always uses these"`
+	ResidentPath string        `yaml:"resident_path" env:"TERMINAL_RESIDENT_PATH" help:"the hermes binary that is brought to other places; default: this one, or hermes-resident-OS-ARCH beside it"`
 }
 
 // Section is where Config stands in the configuration.
@@ -80,8 +79,6 @@ func (c *Config) check() error {
 		return badConfig("vercel_runtime", fmt.Errorf("%q is none of %s", c.Runtime, strings.Join(runtimes, ", ")))
 	case c.DiskMB != defaultDisk:
 		return badConfig("container_disk", fmt.Errorf("sandboxes of Vercel have a disk of one size; leave it at %d", defaultDisk))
-	case c.Resident == brought.Require:
-		return badConfig("resident", errors.New(noEngine+"; choose auto or off"))
 	}
 	return brought.CheckMode(c.Resident)
 }

@@ -15,12 +15,15 @@ import (
 	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/cloud"
 	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
+	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
 func TestMain(m *testing.M) {
 	cloudtest.Main()
-	os.Exit(m.Run())
+	code := m.Run()
+	residenttest.Done()
+	os.Exit(code)
 }
 
 // lab is what a test opens places with.
@@ -31,15 +34,22 @@ type lab struct {
 	vars   map[string]string
 }
 
-// newLab has sandboxes that aren't kept.
+// newLab has sandboxes that aren't kept, and are used through a plain shell.
 func newLab(t testing.TB) *lab {
 	t.Helper()
 	b, _ := environment.Lookup("vercel_sandbox")
 	l := &lab{s: verceltest.New(t), config: *b.Config().(*vercel.Config)}
-	l.config.Kept, l.config.URL = false, l.s.URL
+	l.config.Kept, l.config.Resident, l.config.URL = false, "off", l.s.URL
 	home := t.TempDir()
 	l.vars = map[string]string{"VERCEL_TOKEN": verceltest.Token, "VERCEL_TEAM_ID": verceltest.Team, "VERCEL_PROJECT_ID": verceltest.Project, "HOME": home}
 	l.o = environment.OpenOptions{Key: "test", HermesHome: home, Dir: "/", Getenv: func(n string) string { return l.vars[n] }}
+	return l
+}
+
+// engine has the engine run in the sandboxes.
+func (l *lab) engine(t testing.TB) *lab {
+	t.Helper()
+	l.config.Resident, l.config.ResidentPath = "require", residenttest.Binary(t)
 	return l
 }
 
@@ -120,6 +130,12 @@ func TestVercel_RunsACommandThereAndLeavesNothing(t *testing.T) { // CLD-1
 	if n := len(l.s.Sandboxes()); n != 0 {
 		t.Errorf("%d are there", n)
 	}
+}
+
+func TestVercel_IsAnEnvironment(t *testing.T) { // CNF-1
+	l := newLab(t).engine(t)
+	l.config.MaxPlaces = 100
+	envtest.Run(t, l.anew, envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor}})
 }
 
 func TestVercel_ConformsThroughAPlainShell(t *testing.T) { // CNF-1

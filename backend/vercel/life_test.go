@@ -85,7 +85,7 @@ func TestSettings_WhatCannotBeHadIsRefused(t *testing.T) { // VRC-1
 	b, _ := environment.Lookup("vercel_sandbox")
 	for key, change := range map[string]func(c *vercel.Config){
 		"container_disk": func(c *vercel.Config) { c.DiskMB = 1 }, "vercel_runtime": func(c *vercel.Config) { c.Runtime = "node8" },
-		"resident": func(c *vercel.Config) { c.Resident = "require" }, "vercel_api_url": func(c *vercel.Config) { c.URL = "http://example.com" },
+		"resident": func(c *vercel.Config) { c.Resident = "maybe" }, "vercel_api_url": func(c *vercel.Config) { c.URL = "http://example.com" },
 	} {
 		c := l.config
 		change(&c)

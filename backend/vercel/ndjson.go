@@ -2,6 +2,7 @@ package vercel
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,10 +23,11 @@ type line struct {
 }
 
 // text is a piece of an output.
-func (l *line) text() string {
-	var s string
-	_ = json.Unmarshal(l.Data, &s)
-	return s
+func (l *line) text() (s string, err error) {
+	if err := json.Unmarshal(l.Data, &s); err != nil {
+		return "", fmt.Errorf("a piece of an output is no text: %w", err)
+	}
+	return s, nil
 }
 
 // failure is why the stream can't go on.
@@ -37,12 +39,13 @@ func (l *line) failure() error {
 	return fmt.Errorf("the stream of outputs broke: %s (%s)", e.Message, e.Code)
 }
 
-// readLines reads lines of JSON until they end, or one is not to be taken. A last line that isn't whole is none.
+// readLines reads lines of JSON until they end, or one is not to be taken. A last line that isn't whole is none: there the stream broke.
 func readLines(r io.Reader, take func(line) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 64<<10), maxLine)
+	s.Split(wholeLines)
 	for s.Scan() {
-		if len(s.Bytes()) == 0 {
+		if len(bytes.TrimSpace(s.Bytes())) == 0 {
 			continue
 		}
 		var l line
@@ -54,4 +57,15 @@ func readLines(r io.Reader, take func(line) error) error {
 		}
 	}
 	return s.Err()
+}
+
+// wholeLines gives lines that have an end.
+func wholeLines(b []byte, eof bool) (advance int, line []byte, err error) {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		return i + 1, b[:i], nil
+	}
+	if eof && len(b) > 0 {
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	return 0, nil, nil
 }

@@ -6,37 +6,63 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
 )
 
 const (
-	// wakeTime is how long a sandbox that is there may take to start.
-	wakeTime = 60 * time.Second
 	// firstLook and longestLook are the pauses between looks at a sandbox that is on its way.
 	firstLook, longestLook = 50 * time.Millisecond, time.Second
 	// pageSize is how many sandboxes are listed at once, and maxPages how often.
 	pageSize, maxPages = "50", 50
+	// namePrefix begins the names of sandboxes.
+	namePrefix = "hermes-"
 )
 
-// sandbox is what the API says of one: its files have a name, and each time it runs is a session of its own.
-type sandbox struct {
+// The tags of sandboxes.
+const (
+	tagTask = "hermes_task_id"
+	tagHome = "hermes_home"
+	tagUse  = "hermes_use" // sandbox.Order.Use
+)
+
+// box is what the API says of a sandbox: its files have a name, and each time it runs is a session of its own.
+type box struct {
 	Name    string            `json:"name"`
 	Status  string            `json:"status"`
 	Session string            `json:"currentSessionId"`
 	Tags    map[string]string `json:"tags"`
 }
 
+// known is what hermes wants to know of it.
+func (b *box) known() sandbox.Box {
+	return sandbox.Box{ID: b.Name, Name: b.Name, Use: b.Tags[tagUse], State: states[b.Status], Says: b.Status, Session: b.Session}
+}
+
 // answer is how the API tells of one sandbox.
 type answer struct {
-	Sandbox sandbox `json:"sandbox"`
+	Sandbox box `json:"sandbox"`
 	Session struct {
 		ID     string `json:"id"`
 		Status string `json:"status"`
 	} `json:"session"`
 	Resumed bool `json:"resumed"`
+}
+
+// box is the sandbox that an answer tells of. What its session says of itself is newer.
+func (r *answer) box(name string) (*box, error) {
+	b := r.Sandbox
+	if r.Session.ID != "" {
+		b.Session, b.Status = r.Session.ID, r.Session.Status
+	}
+	if b.Name == "" || b.Session == "" {
+		return nil, fmt.Errorf("the answer about sandbox %s names no sandbox or no session", name)
+	}
+	return &b, nil
 }
 
 // create is what a sandbox is asked for with.
@@ -65,119 +91,124 @@ type policy struct {
 	Mode string `json:"mode"`
 }
 
-// kind is what a status means here.
-type kind int
-
-const (
-	unknown kind = iota
-	ready
-	coming  // it will be something else without being asked
-	leaving // likewise
-	asleep
-	broken
-)
-
 // states are all that the API names.
-var states = map[string]kind{
-	"running": ready, "pending": coming, "stopping": leaving, "snapshotting": leaving, "stopped": asleep, "failed": broken, "aborted": broken,
+var states = map[string]sandbox.State{
+	"running": sandbox.Ready, "pending": sandbox.Coming, "stopping": sandbox.Leaving, "snapshotting": sandbox.Leaving,
+	"stopped": sandbox.Asleep, "failed": sandbox.Broken, "aborted": sandbox.Broken,
 }
 
 func at(name string) string { return "/v2/sandboxes/" + url.PathEscape(name) }
 
 func session(id string) string { return "/v2/sandboxes/sessions/" + url.PathEscape(id) }
 
-// get asks for a sandbox by name; wake has one that is stopped run again. One that isn't there any more is ErrGone.
-func (a *access) get(ctx context.Context, name string, wake bool) (s *sandbox, resumed bool, err error) {
+// get asks for a sandbox by name. One that isn't there any more is ErrGone.
+func (a *access) get(ctx context.Context, name string) (*box, error) {
+	b, _, err := a.look(ctx, name, "false")
+	return b, err
+}
+
+// look asks for a sandbox by name; with resume one that is stopped is run again.
+func (a *access) look(ctx context.Context, name, resume string) (b *box, resumed bool, err error) {
 	var r answer
 	q := a.named()
-	q.Set("resume", fmt.Sprint(wake))
+	q.Set("resume", resume)
 	err = a.api.Do(ctx, cloud.Call{Method: http.MethodGet, Path: at(name), Query: q, Into: &r})
 	switch {
+	case isSpoiled(err):
+		return nil, false, fmt.Errorf("%w: %w", sandbox.ErrSpoiled, err)
 	case isGone(err):
 		return nil, false, goneError(name)
 	case err != nil:
 		return nil, false, err
 	}
-	s, err = r.sandbox(name)
-	return s, r.Resumed, err
+	b, err = r.box(name)
+	return b, r.Resumed, err
 }
+
+// isSpoiled tells whether an error says that the snapshot is gone which a sandbox would be started from.
+func isSpoiled(err error) bool { return strings.EqualFold(cloud.Code(err), "snapshot_not_found") }
 
 func isGone(err error) bool {
 	return cloud.Status(err) == http.StatusNotFound || cloud.Status(err) == http.StatusGone
-}
-
-// sandbox is the one that an answer tells of. What its session says of itself is newer.
-func (r *answer) sandbox(name string) (*sandbox, error) {
-	s := r.Sandbox
-	if r.Session.ID != "" {
-		s.Session, s.Status = r.Session.ID, r.Session.Status
-	}
-	if s.Name == "" || s.Session == "" {
-		return nil, fmt.Errorf("the answer about sandbox %s names no sandbox or no session", name)
-	}
-	return &s, nil
 }
 
 func goneError(name string) error {
 	return &environment.Error{Kind: environment.ErrGone, Op: "reach sandbox " + name, Err: errors.New("it was deleted")}
 }
 
-// make asks for a sandbox that is called c.Name. Where it isn't known whether that was heard, it is looked for by name: it is never made
-// twice. begun says that there may be one all the same.
-func (a *access) make(ctx context.Context, c create) (s *sandbox, begun bool, err error) {
+// Find looks for a sandbox by its name, which is its id, too.
+func (s *service) Find(ctx context.Context, r cloud.Record) (sandbox.Box, error) {
+	b, err := s.get(ctx, r.Name)
+	if err != nil {
+		return sandbox.Box{}, err
+	}
+	s.runs(b.Session, time.Time{})
+	return b.known(), nil
+}
+
+// Make asks for a sandbox. Where it isn't known whether that was heard, it is looked for by name: it is never made twice.
+func (s *service) Make(ctx context.Context, o sandbox.Order) (b sandbox.Box, begun bool, err error) {
+	want := s.want
+	want.Name, want.Tags = o.Name, map[string]string{tagTask: o.Task, tagHome: o.Owner, tagUse: o.Use}
 	var r answer
-	call := cloud.Call{Method: http.MethodPost, Path: "/v2/sandboxes", Query: a.query(), Body: c, Into: &r}
+	call := cloud.Call{Method: http.MethodPost, Path: "/v2/sandboxes", Query: s.query(), Body: want, Into: &r}
 	call.Before = func(ctx context.Context) (bool, error) {
-		_, _, err := a.get(ctx, c.Name, false)
+		_, err := s.get(ctx, o.Name)
 		if errors.Is(err, environment.ErrGone) {
 			return false, nil
 		}
 		return err == nil, err
 	}
-	err = a.api.Do(ctx, call)
-	if err == nil {
-		if s, err = r.sandbox(c.Name); err == nil {
-			return s, true, nil
+	ends := time.Now().Add(idle)
+	if err = s.api.Do(ctx, call); err == nil {
+		var made *box
+		if made, err = r.box(o.Name); err == nil {
+			s.runs(made.Session, ends)
+			return made.known(), true, nil
 		}
 	}
 	if cloud.Refused(err) && cloud.Status(err) != http.StatusConflict {
-		return nil, false, err
+		return b, false, err
 	}
-	found, _, gerr := a.get(context.WithoutCancel(ctx), c.Name, false)
+	found, gerr := s.get(context.WithoutCancel(ctx), o.Name)
 	switch {
 	case gerr != nil:
-		return nil, !errors.Is(gerr, environment.ErrGone), err
-	case found.Tags[tagUse] != c.Tags[tagUse]:
-		return nil, false, takenError(c.Name)
+		return b, !errors.Is(gerr, environment.ErrGone), err
+	case found.Tags[tagUse] != o.Use:
+		return b, false, sandbox.Taken(o.Name)
 	}
-	return found, true, nil
+	s.runs(found.Session, time.Time{})
+	return found.known(), true, nil
 }
 
-func takenError(name string) error {
-	return fmt.Errorf("the name %s is taken by a sandbox that is not of this HERMES_HOME", name)
-}
-
-// up waits until a sandbox runs, and starts it if it doesn't. resumed says that what ran there before is gone.
-func (a *access) up(ctx context.Context, name string, limit time.Duration) (s *sandbox, resumed bool, err error) {
+// Up waits until a sandbox runs, and starts it if it sleeps. One that isn't persistent is gone with its session.
+func (s *service) Up(ctx context.Context, b sandbox.Box, limit time.Duration) (up sandbox.Box, anew bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not start within %v", limit))
 	defer cancel()
 	for pause := firstLook; ; pause = min(pause*3/2, longestLook) {
-		var again bool
-		s, again, err = a.get(ctx, name, true)
+		ends := time.Now().Add(idle)
+		now, again, err := s.look(ctx, b.Name, fmt.Sprint(s.want.Persistent))
 		if err != nil {
-			return nil, resumed, err
+			return up, anew, err
 		}
-		resumed = resumed || again
-		switch states[s.Status] {
-		case ready:
-			return s, resumed, nil
-		case broken:
-			return nil, resumed, fmt.Errorf("it is %s; to end it: %s", s.Status, howToEnd)
-		case unknown:
-			return nil, resumed, fmt.Errorf("it is in state %q, which hermes doesn't know", s.Status)
+		if again {
+			anew = true
+			s.runs(now.Session, ends)
+		}
+		switch up = now.known(); {
+		case up.State == sandbox.Ready:
+			s.runs(up.Session, time.Time{})
+			_ = s.Touch(ctx, up) // one that was found running may be near its end; the next sign of use says what is wrong
+			return up, anew, nil
+		case up.State == sandbox.Broken:
+			return up, anew, fmt.Errorf("it is %s; to end it: %s", up.Says, howToEnd)
+		case up.State == sandbox.Unknown:
+			return up, anew, fmt.Errorf("it is in state %q, which hermes doesn't know", up.Says)
+		case up.State != sandbox.Coming && !s.want.Persistent:
+			return up, anew, &environment.Error{Kind: environment.ErrGone, Op: "reach sandbox " + b.Name, Err: fmt.Errorf("it is %s, and its files ended with it", up.Says)}
 		}
 		if err := rest(ctx, pause); err != nil {
-			return nil, resumed, fmt.Errorf("%w; it is %s", err, s.Status)
+			return up, anew, fmt.Errorf("%w; it is %s", err, up.Says)
 		}
 	}
 }
@@ -193,27 +224,34 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stop stops a sandbox; Vercel keeps its files.
+// End stops a sandbox that is kept, of which Vercel keeps the files, and deletes another.
+func (s *service) End(ctx context.Context, r cloud.Record) error {
+	if !r.Kept {
+		return s.Remove(ctx, r)
+	}
+	return s.stop(ctx, r.Name)
+}
+
 func (a *access) stop(ctx context.Context, name string) error {
-	s, _, err := a.get(ctx, name, false)
-	if err != nil || states[s.Status] != ready && states[s.Status] != coming {
+	b, err := a.get(ctx, name)
+	if err != nil || states[b.Status] != sandbox.Ready && states[b.Status] != sandbox.Coming {
 		return err
 	}
-	err = a.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(s.Session) + "/stop", Query: a.query()})
-	if isGone(err) || cloud.Status(err) == http.StatusConflict {
-		return nil // it ended meanwhile
+	err = a.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(b.Session) + "/stop", Query: a.query()})
+	if isGone(err) || cloud.Status(err) == http.StatusConflict || cloud.Status(err) == http.StatusUnprocessableEntity {
+		return nil // it ended meanwhile, or is about to
 	}
 	return err
 }
 
-// remove deletes a sandbox with its files. Gone already is ErrGone.
-func (a *access) remove(ctx context.Context, name string) error {
-	if err := a.stop(ctx, name); err != nil {
+// Remove deletes a sandbox with its files.
+func (s *service) Remove(ctx context.Context, r cloud.Record) error {
+	if err := s.stop(ctx, r.Name); err != nil {
 		return err
 	}
-	err := a.api.Do(ctx, cloud.Call{Method: http.MethodDelete, Path: at(name), Query: a.named()})
+	err := s.api.Do(ctx, cloud.Call{Method: http.MethodDelete, Path: at(r.Name), Query: s.named()})
 	if isGone(err) {
-		return goneError(name)
+		return goneError(r.Name)
 	}
 	return err
 }
@@ -224,9 +262,26 @@ func (a *access) extend(ctx context.Context, id string, by time.Duration) error 
 	return a.api.Do(ctx, cloud.Call{Method: http.MethodPost, Path: session(id) + "/extend-timeout", Query: a.query(), Body: body, Once: true})
 }
 
+// Machine makes contact with a session.
+func (s *service) Machine(_ context.Context, b sandbox.Box) (sandbox.Machine, error) {
+	return newMachine(s.access, b), nil
+}
+
+// List gives the sandboxes of a HERMES_HOME.
+func (s *service) List(ctx context.Context, owner string) ([]sandbox.Box, error) {
+	all, err := s.list(ctx)
+	var mine []sandbox.Box
+	for i := range all {
+		if all[i].Tags[tagHome] == owner {
+			mine = append(mine, all[i].known())
+		}
+	}
+	return mine, err
+}
+
 // list gives the sandboxes of the project that hermes made, page by page.
-func (a *access) list(ctx context.Context) ([]sandbox, error) {
-	var all []sandbox
+func (a *access) list(ctx context.Context) ([]box, error) {
+	var all []box
 	q := a.query()
 	q.Set("project", a.project)
 	q.Set("limit", pageSize)
@@ -234,7 +289,7 @@ func (a *access) list(ctx context.Context) ([]sandbox, error) {
 	q.Set("namePrefix", namePrefix)
 	for range maxPages {
 		var page struct {
-			Sandboxes  []sandbox `json:"sandboxes"`
+			Sandboxes  []box `json:"sandboxes"`
 			Pagination struct {
 				Next string `json:"next"`
 			} `json:"pagination"`

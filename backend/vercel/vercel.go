@@ -2,17 +2,16 @@
 package vercel
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
+	"net/http"
+	"sync"
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
 	"github.com/hermes-runtime/hermes/internal/config"
-	"github.com/hermes-runtime/hermes/internal/engine/contact"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
 
@@ -24,7 +23,7 @@ func init() {
 		Namespace:   environment.NamespaceOwn,
 		Config:      func() any { return defaults() },
 		Check:       check,
-		Traits:      func(c any) environment.Traits { return environment.Traits{Network: configOf(c).Network} },
+		Traits:      func(c any) environment.Traits { return traits(configOf(c)) },
 		Open:        open,
 		Probe:       probe,
 	})
@@ -33,8 +32,8 @@ func init() {
 // howToEnd tells people how to end what hermes can't.
 const howToEnd = "delete it in the dashboard of Vercel, or by DELETE /v2/sandboxes/NAME of the API"
 
-// sweepTime bounds the ends of what earlier runs left, before the first use.
-const sweepTime = 20 * time.Second
+// keptFor is how long Vercel keeps the files of a sandbox that is stopped.
+const keptFor = 30 * 24 * time.Hour
 
 // check says why no sandbox can be made, as far as that can be told from here: nobody is asked.
 func check(_ context.Context, o environment.OpenOptions) error {
@@ -46,114 +45,111 @@ func check(_ context.Context, o environment.OpenOptions) error {
 	return err
 }
 
-// newPlace makes what opens and probes places.
-func newPlace(o environment.OpenOptions) (*place, error) {
-	c := configOf(o.Config)
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	a, err := accessOf(c, o.Variable)
-	if err != nil {
-		return nil, err
-	}
-	owner := envs.Owner(o.HermesHome)
-	l, err := cloud.OpenLedger(o.HermesHome, owner)
-	if err != nil {
-		return nil, err
-	}
-	p := &place{a: a, c: c, o: o, owner: owner, ledger: l, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
-	p.plan()
-	return p, nil
-}
-
-func (p *place) sweeping() cloud.Sweeping {
-	return cloud.Sweeping{Backend: name, At: p.a.api.Base.String(), Account: p.a.account, End: p.endRecorded}
-}
-
-// endRecorded ends a place of the ledger.
-func (p *place) endRecorded(ctx context.Context, r cloud.Record) error {
-	if r.Kept {
-		return p.a.stop(ctx, r.Name)
-	}
-	return p.a.remove(ctx, r.Name)
-}
-
-// sweep ends what runtimes left that are gone. Where there is nothing of the kind it asks nobody.
-func (p *place) sweep(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, sweepTime)
-	defer cancel()
-	ended, errs := p.ledger.Sweep(ctx, p.sweeping())
-	for _, r := range ended {
-		p.log.Info("a sandbox that nobody used any more was ended", "sandbox", r.Name)
-	}
-	for _, err := range errs {
-		p.log.Warn("a sandbox that nobody uses can't be ended", "error", err)
-	}
-}
+func traits(c *Config) environment.Traits { return environment.Traits{Network: c.Network} }
 
 func open(ctx context.Context, o environment.OpenOptions) (environment.Environment, error) {
-	if o.Find { // only for background processes, of which a plain shell knows none
-		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "look into a sandbox of Vercel", Err: errors.New(noEngine)}
-	}
-	p, err := newPlace(o)
+	s, err := optionsOf(o)
 	if err != nil {
 		return nil, err
 	}
-	e, err := p.enter(ctx)
-	if err != nil {
-		p.a.api.Client.CloseIdleConnections()
-	}
-	return e, err
+	return sandbox.Open(ctx, s)
 }
 
-// enter finds or makes the sandbox and makes contact with it.
-func (p *place) enter(ctx context.Context) (environment.Environment, error) {
-	p.sweep(ctx)
-	if err := p.obtain(ctx); err != nil {
-		return nil, p.failed("get sandbox "+p.name, err)
-	}
-	p.base.Backend, p.base.ID, p.base.Namespace = name, p.name, environment.NamespaceOwn
-	p.base.Traits = environment.Traits{Network: p.c.Network}
-	p.pulse = cloud.StartPulse(cloud.PulseOptions{Idle: idle, Log: p.log, Beat: p.extend})
-	e, err := contact.Open(ctx, contact.Options{
-		What: "sandbox " + p.name, Info: p.base, Anew: p.o.Replaces, Dial: p.dial, Variables: p.o.LetThrough, Release: p.release, Destroy: p.destroy,
-	})
-	if err != nil {
-		p.pulse.Stop()
-		p.giveUp(ctx)
-		return nil, err
-	}
-	for _, n := range p.base.Notes {
-		p.log.Warn(n)
-	}
-	return e, nil
-}
-
-// probe tells doctor what works, what there is, and what of it nobody knows.
 func probe(ctx context.Context, o environment.OpenOptions) []string {
-	p, err := newPlace(o)
+	s, err := optionsOf(o)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	defer p.a.api.Client.CloseIdleConnections()
-	lines := append(p.ledger.Lines(p.sweeping(), howToEnd), p.base.Notes...)
-	all, err := p.a.list(ctx)
+	return sandbox.Probe(ctx, s)
+}
+
+// optionsOf decides what a sandbox is made of and how long it may live.
+func optionsOf(o environment.OpenOptions) (sandbox.Options, error) {
+	c := configOf(o.Config)
+	if err := c.check(); err != nil {
+		return sandbox.Options{}, err
+	}
+	a, err := accessOf(c, o.Variable)
 	if err != nil {
-		return append(lines, p.failed("ask Vercel at "+p.a.api.Base.Host, err).Error())
+		return sandbox.Options{}, err
 	}
-	recorded, _ := p.ledger.List() // Lines tells what is wrong with it
-	known := map[string]bool{}
-	for _, r := range recorded {
-		known[r.Name] = true
+	want, notes := c.order(a.project)
+	return sandbox.Options{
+		Cloud: &service{access: a, want: want}, Open: o, Title: "Vercel", HowEnd: howToEnd,
+		Ends:    fmt.Sprintf("stopped by Vercel %v after its last use", idle),
+		Backend: name, At: a.api.Base.String(), Account: a.account, Owner: envs.Owner(o.HermesHome), Kept: c.Kept,
+		MadeOf: fmt.Sprintf("%s %d %v", want.Runtime, want.Resources.CPUs, c.Network),
+		Idle:   idle, Lifetime: keptFor, Pulse: idle, Start: c.StartTimeout, Max: c.MaxPlaces,
+		Resident: c.Resident, ResidentPath: c.ResidentPath, Text: true, Traits: traits(c), Notes: notes,
+	}, nil
+}
+
+// order is what the configuration asks for; notes say where less is given.
+func (c *Config) order(project string) (want create, notes []string) {
+	want = create{Project: project, Runtime: c.Runtime, Timeout: idle.Milliseconds(), Resources: resources{c.cpus()}, Persistent: c.Kept}
+	if c.Kept {
+		want.Keep = &keepLast{Count: 1, DeleteEvicted: true}
 	}
-	mine := 0
-	for _, s := range all {
-		if s.Tags[tagHome] != p.owner {
-			continue
-		}
-		if mine++; !known[s.Name] {
-			lines = append(lines, fmt.Sprintf("sandbox %s is %s and not in the ledger %s; to end it: %s", s.Name, s.Status, p.ledger.Path(), howToEnd))
-		}
+	if !c.Network {
+		want.Network = &policy{"deny-all"}
 	}
-	return append([]string{fmt.Sprintf("Vercel at %s answers; sandboxes of this HERMES_HOME there: %d", p.a.api.Base.Host, mine)}, lines...)
+	if gets := want.Resources.CPUs * memoryPerCPU; c.MemoryMB != defaultMemory && c.MemoryMB > gets {
+		notes = []string{fmt.Sprintf("a sandbox with %d processors has %d MB of memory, less than terminal.container_memory asks for", want.Resources.CPUs, gets)}
+	}
+	return want, notes
+}
+
+// service is Vercel as a cloud that sandboxes live in.
+type service struct {
+	*access
+	want create
+
+	mu      sync.Mutex
+	session string    // that runs
+	ends    time.Time // when Vercel ends it, by the clock here and at the earliest
+}
+
+var _ sandbox.Cloud = (*service)(nil)
+
+func (s *service) Close() { s.api.Client.CloseIdleConnections() }
+
+// Explain says whose fault it is, and what can be done.
+func (s *service) Explain(err error) error {
+	switch cloud.Status(err) {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Errorf("%w; the credentials (%s) are refused", err, wanted)
+	case http.StatusPaymentRequired:
+		return fmt.Errorf("%w; the team's plan allows no more", err)
+	}
+	return err
+}
+
+// runs notes which session runs, and until when at the earliest.
+func (s *service) runs(session string, ends time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if session != s.session {
+		s.session, s.ends = session, ends
+	}
+}
+
+// Touch has the sandbox run until it was idle for as long as it may be from now on.
+func (s *service) Touch(ctx context.Context, _ sandbox.Box) error {
+	s.mu.Lock()
+	session, ends := s.session, s.ends
+	s.mu.Unlock()
+	now := time.Now()
+	by := min(now.Add(idle).Sub(ends), idle)
+	if by < idle/3 { // enough for what comes until the next time
+		return nil
+	}
+	if err := s.extend(ctx, session, by); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == session {
+		s.ends = now.Add(idle)
+	}
+	return nil
 }

@@ -240,16 +240,17 @@ func TestPulse_BeatsWhileSomethingRunsAndOnlyThen(t *testing.T) { // CLD-2
 			}
 		}
 		after(time.Hour+time.Second, 0, "idle")
-		done, more := p.Use(), p.Use()
-		after(15*time.Minute, 3, "with two commands")
+		done, more := p.Use(t.Context()), p.Use(t.Context())
+		after(0, 1, "before the first of two commands")
+		after(15*time.Minute, 4, "with two commands")
 		done()
 		done()
-		after(5*time.Minute, 4, "with one")
+		after(5*time.Minute, 5, "with one")
 		more()
-		after(time.Hour, 4, "with none")
+		after(time.Hour, 5, "with none")
 		jobs.Store(true)
-		after(10*time.Minute, 6, "with a job")
+		after(10*time.Minute, 7, "with a job")
 		p.Stop()
-		after(time.Hour, 6, "after the end")
+		after(time.Hour, 7, "after the end")
 	})
 }

@@ -14,7 +14,13 @@ type Pulse struct {
 	uses atomic.Int64
 	stop context.CancelFunc
 	work sync.WaitGroup
+
+	signing sync.Mutex
+	signed  time.Time // when the last sign was given, or failed; at first the start, which is one
 }
+
+// signTime bounds the sign of use that comes before a command.
+const signTime = 5 * time.Second
 
 // PulseOptions says what keeps a place awake.
 type PulseOptions struct {
@@ -24,22 +30,41 @@ type PulseOptions struct {
 	Log  *slog.Logger                // nil = nothing is logged
 }
 
-// StartPulse begins to keep a place awake, until Stop.
+// StartPulse begins to keep a place awake that has just been started or told of its use, until Stop.
 func StartPulse(o PulseOptions) *Pulse {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pulse{o: o, stop: cancel}
+	p := &Pulse{o: o, stop: cancel, signed: time.Now()}
 	p.work.Go(func() { p.beat(ctx) })
 	return p
 }
 
-// Use says that a command runs there until done is called.
-func (p *Pulse) Use() (done func()) {
+// Use says that a command runs there until done is called. After a pause the sign is given before that: a place whose end is near would
+// stop under the command.
+func (p *Pulse) Use(ctx context.Context) (done func()) {
 	p.uses.Add(1)
+	p.sign(ctx, signTime, p.every())
 	return sync.OnceFunc(func() { p.uses.Add(-1) })
 }
+
+// sign gives a sign of use, unless one was given for less time ago than that.
+func (p *Pulse) sign(ctx context.Context, limit, ago time.Duration) {
+	p.signing.Lock()
+	defer p.signing.Unlock()
+	if time.Since(p.signed) < ago {
+		return
+	}
+	p.signed = time.Now()
+	one, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := p.o.Beat(one); err != nil && ctx.Err() == nil {
+		p.o.Log.Warn("the cloud can't be told that a sandbox is in use; it may stop it", "error", err)
+	}
+}
+
+func (p *Pulse) every() time.Duration { return max(p.o.Idle/3, time.Millisecond) }
 
 // Stop ends it.
 func (p *Pulse) Stop() {
@@ -48,7 +73,7 @@ func (p *Pulse) Stop() {
 }
 
 func (p *Pulse) beat(ctx context.Context) {
-	every := max(p.o.Idle/3, time.Millisecond)
+	every := p.every()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -58,11 +83,10 @@ func (p *Pulse) beat(ctx context.Context) {
 		case <-tick.C:
 		}
 		one, cancel := context.WithTimeout(ctx, every)
-		if p.uses.Load() > 0 || p.o.Jobs != nil && p.o.Jobs(one) {
-			if err := p.o.Beat(one); err != nil && ctx.Err() == nil {
-				p.o.Log.Warn("the cloud can't be told that a sandbox is in use; it may stop it", "error", err)
-			}
-		}
+		busy := p.uses.Load() > 0 || p.o.Jobs != nil && p.o.Jobs(one)
 		cancel()
+		if busy {
+			p.sign(ctx, every, 0)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package verceltest
 import (
 	"context"
 	"net/http"
+	"os"
 	"syscall"
 
 	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
@@ -11,19 +12,27 @@ import (
 // run starts a command in a sandbox.
 func run(m *cloudtest.Machine, c *command, input bool) error {
 	cmd := m.Command(c.Name, c.Args...)
-	var err error
+	cmd.Stdout, cmd.Stderr = &recorder{c, "stdout"}, &recorder{c, "stderr"}
 	if input {
-		if c.stdin, err = cmd.StdinPipe(); err != nil {
+		r, w, err := os.Pipe()
+		if err != nil {
 			return err
 		}
+		defer r.Close()
+		cmd.Stdin, c.stdin = r, w
 	}
-	cmd.Stdout, cmd.Stderr = &recorder{c, "stdout"}, &recorder{c, "stderr"}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	c.kill = func(s syscall.Signal) { cloudtest.Signal(cmd, s) }
 	go func() {
 		_ = cmd.Wait()
+		c.typing.Lock()
+		if c.stdin != nil {
+			_ = c.stdin.Close()
+			c.stdin = nil
+		}
+		c.typing.Unlock()
 		code := cmd.ProcessState.ExitCode()
 		if code < 0 {
 			code = 137

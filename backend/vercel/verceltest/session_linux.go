@@ -1,9 +1,12 @@
 package verceltest
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"path"
 	"slices"
 	"sync"
@@ -22,7 +25,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request, session string,
 	}
 	b := s.boxes[i]
 	var c *command
-	if len(below) > 1 {
+	if len(below) > 1 && below[0] == "cmd" {
 		c = b.commands[below[1]]
 		below[1] = "CMD"
 	}
@@ -43,6 +46,10 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request, session string,
 	case what == "POST/cmd":
 		s.run(w, r, b)
 		return
+	case what == "POST/fs/write":
+		s.mu.Unlock()
+		unpack(w, r, b)
+		return
 	case c == nil:
 		Refuse(w, http.StatusNotFound, "not_found", "Command not found")
 	default:
@@ -51,6 +58,21 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request, session string,
 		return
 	}
 	s.mu.Unlock()
+}
+
+// unpack puts files into a sandbox («REST»: write-files: a gzipped tarball of that Content-Type, unpacked in the directory of x-cwd).
+func unpack(w http.ResponseWriter, r *http.Request, b *Sandbox) {
+	if r.Header.Get("Content-Type") != "application/gzip" {
+		Refuse(w, http.StatusBadRequest, "bad_request", "Invalid request: content-type should be application/gzip")
+		return
+	}
+	cmd := b.machine.Command("tar", "-xzf", "-", "-C", cmp.Or(r.Header.Get("X-Cwd"), b.Cwd))
+	cmd.Stdin = r.Body
+	if out, err := cmd.CombinedOutput(); err != nil {
+		Refuse(w, http.StatusBadRequest, "bad_request", string(out))
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{})
 }
 
 // command is one of a session («SDK»: validators.ts, Command and LogLine).
@@ -68,8 +90,10 @@ type command struct {
 	lines []logLine
 	done  bool
 	kill  func(syscall.Signal)
-	stdin io.WriteCloser
-	typed int
+
+	typing sync.Mutex
+	stdin  *os.File // nil = none, or closed
+	typed  int
 }
 
 type logLine struct {
@@ -186,32 +210,51 @@ func (c *command) serve(w http.ResponseWriter, r *http.Request, what string) {
 	}
 }
 
-// write gives a command input («REST»: write-to-command-stdin: what came before the offset is skipped, an offset past it is a conflict).
+// patience is how long input waits for a command that doesn't read («REST»: write-to-command-stdin: 30 seconds; shorter here, so that it is
+// met with).
+const patience = 2 * time.Second
+
+// write gives a command input («REST»: write-to-command-stdin: what came before the offset is skipped, an offset past it is a conflict; one
+// that doesn't read is a 504, which tells bytesWritten as well; «SDK»: utils/pipe-stdin.ts: command_stdin_unavailable is one that takes none
+// any more).
 func (c *command) write(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Data   string
 		Offset *int
 		Close  bool
 	}
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || c.stdin == nil {
-		Refuse(w, http.StatusBadRequest, "bad_request", "Command has no stdin attached")
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		Refuse(w, http.StatusBadRequest, "bad_request", "Invalid request")
+		return
+	}
+	c.typing.Lock()
+	defer c.typing.Unlock()
+	if c.stdin == nil {
+		Refuse(w, http.StatusBadRequest, "command_stdin_unavailable", "Command has no stdin attached, or it was closed")
 		return
 	}
 	data := in.Data
-	if in.Offset != nil {
+	if in.Offset != nil && data != "" {
 		if *in.Offset > c.typed {
 			Refuse(w, http.StatusConflict, "conflict", "Offset is past the data received")
 			return
 		}
 		data = data[min(len(data), c.typed-*in.Offset):]
 	}
+	_ = c.stdin.SetWriteDeadline(time.Now().Add(patience))
 	n, err := io.WriteString(c.stdin, data)
-	if c.typed += n; err != nil {
-		Refuse(w, http.StatusConflict, "conflict", "Command has exited")
+	c.typed += n
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		answer(w, http.StatusGatewayTimeout, map[string]any{"error": map[string]any{"code": "command_stdin_timeout", "message": "The command is not reading stdin", "bytesWritten": c.typed}})
+		return
+	case err != nil:
+		Refuse(w, http.StatusBadRequest, "command_stdin_unavailable", "The command does not accept stdin any more")
 		return
 	}
 	if in.Close {
 		_ = c.stdin.Close()
+		c.stdin = nil
 	}
 	answer(w, http.StatusOK, map[string]any{"bytesWritten": c.typed})
 }

@@ -43,7 +43,7 @@ func (p *place) launch(hash, cellar, fetched string) string {
 		role = "resident --text"
 	}
 	if fetched != "" {
-		take = fmt.Sprintf(`f=$d/%s; s=$(sha256sum <"$f"); if [ "${s%%%% *}" = %s ]; then chmod 700 "$f" && mv -f "$f" "$b"; else rm -f "$f"; say %s 2 "$s"; fi; "$b" version >/dev/null 2>&1 || { rm -f "$b"; say %s 3 "$d"; }; `+
+		take = fmt.Sprintf(`f=$d/%s; s=$(sha256sum <"$f"); if [ "${s%%%% *}" = %s ]; then chmod 700 "$f" && touch "$f" && mv -f "$f" "$b"; else rm -f "$f"; say %s 2 "$s"; fi; "$b" version >/dev/null 2>&1 || { rm -f "$b"; say %s 3 "$d"; }; `+
 			`find "$d" -name "resident-*" -mtime +30 -exec rm -f {} +; `, fetched, hash, wordFails, wordFails)
 	}
 	return fmt.Sprintf(`say() { printf "\n%%s%%s%%s\n" %s - "$*"; [ "$1" = %s ] || { sleep 3; exit; }; }; u=$(umask); umask 077; d=%s; b=$d/resident-%s; mkdir -p "$d" && [ -O "$d" ] && chmod 700 "$d" || say %s 1 "$d"; %s`+

@@ -63,15 +63,18 @@ func (p *place) revive(ctx context.Context, look bool) (anew bool, err error) {
 	switch {
 	case err != nil:
 		return false, p.failed("reach sandbox "+p.order.Name, err)
-	case b.State == Ready:
-		p.box = b
-		return false, nil
-	case look:
+	case b.State != Ready && look:
 		return false, contact.ErrAsleep
+	case b.State != Ready:
+		b, anew, err = p.Cloud.Up(ctx, b, wakeTime)
 	}
-	if b, anew, err = p.Cloud.Up(ctx, b, wakeTime); err != nil {
+	switch {
+	case errors.Is(err, ErrSpoiled): // whoever opens it next makes another one
+		return false, &environment.Error{Kind: environment.ErrGone, Op: "start sandbox " + p.order.Name, Err: err}
+	case err != nil:
 		return false, p.failed("start sandbox "+p.order.Name, err)
 	}
+	anew = anew || b.Session != p.box.Session
 	p.box = b
 	return anew, nil
 }
@@ -85,8 +88,14 @@ type link struct {
 
 // Run runs one command, and keeps the sandbox awake meanwhile.
 func (l *link) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
-	defer l.p.inUse()()
+	defer l.p.inUse(ctx)()
 	return l.Place.Run(ctx, c)
+}
+
+// Start starts a job, which keeps the sandbox awake by itself from then on.
+func (l *link) Start(ctx context.Context, j environment.Job) (environment.Process, error) {
+	defer l.p.inUse(ctx)()
+	return l.Place.Start(ctx, j)
 }
 
 // Close takes leave of the engine there.
@@ -107,7 +116,7 @@ type plainLink struct {
 
 // Run runs one command, and keeps the sandbox awake meanwhile.
 func (l *plainLink) Run(ctx context.Context, c environment.Command) (environment.Result, error) {
-	defer l.p.inUse()()
+	defer l.p.inUse(ctx)()
 	return l.Place.Run(ctx, c)
 }
 
@@ -131,11 +140,11 @@ func (p *place) endsWithIt(j environment.JobInfo) {
 }
 
 // inUse says that a command runs, until done is called.
-func (p *place) inUse() (done func()) {
+func (p *place) inUse(ctx context.Context) (done func()) {
 	if p.pulse == nil {
 		return func() {}
 	}
-	return p.pulse.Use()
+	return p.pulse.Use(ctx)
 }
 
 // busy tells whether jobs run there.

@@ -63,6 +63,9 @@ func (p *place) obtain(ctx context.Context) error {
 	}
 	p.use = use
 	err = p.wake(ctx)
+	if errors.Is(err, ErrSpoiled) {
+		err = p.spoiled(ctx, err)
+	}
 	if errors.Is(err, environment.ErrGone) {
 		err = p.makeNew(ctx)
 	}
@@ -95,6 +98,16 @@ func (p *place) wake(ctx context.Context) error {
 	}
 	p.box, _, err = p.Cloud.Up(ctx, b, limit)
 	return err
+}
+
+// spoiled drops a sandbox that can't be started any more, so that another one is made in its place.
+func (p *place) spoiled(ctx context.Context, why error) error {
+	if err := p.remove(ctx, cloud.Record{Name: p.order.Name}); err != nil {
+		return errors.Join(why, err)
+	}
+	p.base.Notes = append(p.base.Notes[:len(p.base.Notes):len(p.base.Notes)],
+		fmt.Sprintf("the files of the former sandbox %s are lost, and it was made anew: %v", p.order.Name, why))
+	return &environment.Error{Kind: environment.ErrGone, Op: "start sandbox " + p.order.Name, Err: why}
 }
 
 // Taken is the error for a name that a sandbox of somebody else has.

@@ -27,7 +27,8 @@ type Cloud interface {
 	Find(ctx context.Context, r cloud.Record) (Box, error)
 	// Make asks for a sandbox, never twice. begun says that there may be one all the same where it fails.
 	Make(ctx context.Context, o Order) (b Box, begun bool, err error)
-	// Up waits until a sandbox runs, and starts it if it sleeps. anew says that what ran in it before is gone.
+	// Up waits until a sandbox runs, and starts it if it sleeps. anew says that what ran in it before is gone. ErrSpoiled says that it
+	// can't be started from what was kept of it, ever.
 	Up(ctx context.Context, b Box, limit time.Duration) (up Box, anew bool, err error)
 	// End ends a sandbox that nobody uses any more: one that is kept costs as little as it can from then on, another is deleted. ErrGone
 	// says that nothing is left of it.
@@ -59,6 +60,7 @@ type Box struct {
 	State    State
 	Says     string   // the state in the cloud's own words
 	Address  string   // where its programs are reached, as the backend understands it
+	Session  string   // one run of the sandbox, where the cloud tells them apart: of what ran in another nothing is left
 	Notes    []string // what the user is to know about it
 }
 
@@ -75,6 +77,9 @@ const (
 	Broken
 	Gone
 )
+
+// ErrSpoiled is a sandbox of which nothing was kept that it could be started from.
+var ErrSpoiled = errors.New("what was kept of the sandbox is of no use any more")
 
 // Order is what a sandbox is asked for with.
 type Order struct {
