@@ -7,6 +7,7 @@ import (
 	_ "github.com/hermes-runtime/hermes/backend/daytona"
 	_ "github.com/hermes-runtime/hermes/backend/docker"
 	_ "github.com/hermes-runtime/hermes/backend/local"
+	_ "github.com/hermes-runtime/hermes/backend/modal"
 	_ "github.com/hermes-runtime/hermes/backend/singularity"
 	_ "github.com/hermes-runtime/hermes/backend/ssh"
 	_ "github.com/hermes-runtime/hermes/backend/vercel"

@@ -1,0 +1,153 @@
+//go:build modal && linux
+
+package modal_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/hermes-runtime/hermes/backend/modal"
+	"github.com/hermes-runtime/hermes/backend/modal/modaltest"
+	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
+	"github.com/hermes-runtime/hermes/internal/envs"
+)
+
+func TestMain(m *testing.M) {
+	modaltest.Main()
+	runtimeProcess()
+	code := m.Run()
+	residenttest.Done()
+	os.Exit(code)
+}
+
+// lab is what a test opens places with.
+type lab struct {
+	s      *modaltest.Server
+	config modal.Config
+	o      environment.OpenOptions
+	vars   map[string]string
+}
+
+// newLab has sandboxes that aren't kept, and are used through a plain shell.
+func newLab(t testing.TB) *lab {
+	t.Helper()
+	b, _ := environment.Lookup("modal")
+	l := &lab{s: modaltest.New(t), config: *b.Config().(*modal.Config)}
+	l.config.Kept, l.config.Resident = false, "off"
+	home := t.TempDir()
+	l.vars = map[string]string{"MODAL_TOKEN_ID": modaltest.ID, "MODAL_TOKEN_SECRET": modaltest.Secret, "MODAL_SERVER_URL": l.s.URL, "HOME": home}
+	l.o = environment.OpenOptions{Key: "test", HermesHome: home, Dir: "/", Getenv: func(n string) string { return l.vars[n] }}
+	return l
+}
+
+// engine has the engine run in the sandboxes.
+func (l *lab) engine(t testing.TB) *lab {
+	t.Helper()
+	l.config.Resident, l.config.ResidentPath = "require", residenttest.Binary(t)
+	return l
+}
+
+// kept has the files of sandboxes kept.
+func (l *lab) kept() *lab {
+	l.config.Kept = true
+	return l
+}
+
+func (l *lab) options() environment.OpenOptions {
+	o, c := l.o, l.config
+	o.Config = &c
+	return o
+}
+
+func (l *lab) try(ctx context.Context) (environment.Environment, error) {
+	b, _ := environment.Lookup("modal")
+	return b.Open(ctx, l.options())
+}
+
+// open opens a place, which is closed after the test.
+func (l *lab) open(t testing.TB) environment.Environment {
+	t.Helper()
+	e, err := l.try(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	return e
+}
+
+// anew opens a place that its test closes.
+func (l *lab) anew(t *testing.T) environment.Environment {
+	t.Helper()
+	e, err := l.try(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (l *lab) ledger(t testing.TB) []cloud.Record {
+	t.Helper()
+	c, err := cloud.OpenLedger(l.o.HermesHome, envs.Owner(l.o.HermesHome))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// left is the snapshot that is recorded under a key.
+func (l *lab) left(t testing.TB, key string) string {
+	t.Helper()
+	ref, err := cloud.OpenSnapshots(l.o.HermesHome, "modal_snapshots.json").Get(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// agree shows that the ledger and the server know of the same sandboxes, as many as are said.
+func (l *lab) agree(t testing.TB, running int) {
+	t.Helper()
+	there := map[string]bool{}
+	for _, s := range l.s.Sandboxes() {
+		if s.Running {
+			there[s.Name] = true
+		}
+	}
+	if len(there) != running {
+		t.Errorf("%d sandboxes run, want %d", len(there), running)
+	}
+	for _, r := range l.ledger(t) {
+		if !there[r.Name] {
+			t.Errorf("%s is in the ledger, and not on the server", r.Name)
+		}
+		delete(there, r.Name)
+	}
+	for n := range there {
+		t.Errorf("%s is on the server, and not in the ledger", n)
+	}
+}
+
+func run(t testing.TB, e environment.Environment, script string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if _, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute}); err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return out.String()
+}
+
+func shut(t testing.TB, e environment.Environment) {
+	t.Helper()
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
