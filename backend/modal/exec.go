@@ -15,6 +15,9 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 )
 
+// apart runs the script $1 in a session of its own, if that is to be had there.
+const apart = `n=; command -v setsid >/dev/null 2>&1 && n=setsid; $n sh -c "$1"; exit $?`
+
 // backstop is how long after its time Modal ends a script that hermes doesn't.
 const backstop = time.Minute
 
@@ -29,7 +32,7 @@ func (m *machine) Exec(ctx context.Context, script string, stdin io.Reader, stdo
 	}
 	starting, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(m.life, func() { cancel(context.Cause(m.life)) })()
-	p, err := m.sb.Exec(starting, []string{"sh", "-c", script}, how)
+	p, err := m.sb.Exec(starting, []string{"sh", "-c", apart, "sh", script}, how)
 	if err != nil {
 		err = m.reason(ctx, err)
 		cancel(nil)

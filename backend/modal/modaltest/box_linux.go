@@ -4,6 +4,7 @@ package modaltest
 
 import (
 	"path/filepath"
+	"syscall"
 	"time"
 
 	pb "github.com/modal-labs/modal-client/go/proto/modal_proto"
@@ -51,7 +52,26 @@ func (b *box) end(how *pb.GenericResult) {
 	if b.result == nil {
 		b.result = how
 		close(b.over)
+		b.stop()
+	}
+}
+
+// stop ends all that runs there. A program that was told to stop lets its parent, which is outside, stop too; that has to see it end.
+func (b *box) stop() {
+	done := make(chan struct{})
+	go func() {
 		b.machine.Stop()
+		close(done)
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		for _, p := range b.execs {
+			_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may have ended
+		}
 	}
 }
 

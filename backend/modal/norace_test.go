@@ -1,0 +1,5 @@
+//go:build modal && !race
+
+package modal_test
+
+const raceEnabled = false
