@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/daytona/daytonatest"
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
@@ -52,7 +53,8 @@ func (l *lab) engine(t testing.TB) *lab {
 	return l
 }
 
-func (l *lab) try(ctx context.Context) (environment.Environment, error) {
+// Try opens a place.
+func (l *lab) Try(ctx context.Context) (environment.Environment, error) {
 	b, _ := environment.Lookup("daytona")
 	o, c := l.o, l.config
 	o.Config = &c
@@ -62,7 +64,7 @@ func (l *lab) try(ctx context.Context) (environment.Environment, error) {
 // open opens a place, which is closed after the test.
 func (l *lab) open(t testing.TB) environment.Environment {
 	t.Helper()
-	e, err := l.try(t.Context())
+	e, err := l.Try(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,49 +75,37 @@ func (l *lab) open(t testing.TB) environment.Environment {
 // anew opens a place that its test closes.
 func (l *lab) anew(t *testing.T) environment.Environment {
 	t.Helper()
-	e, err := l.try(t.Context())
+	e, err := l.Try(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-func (l *lab) ledger(t testing.TB) []cloud.Record {
-	t.Helper()
-	c, err := cloud.OpenLedger(l.o.HermesHome, envs.Owner(l.o.HermesHome))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := c.List()
-	if err != nil {
-		t.Fatal(err)
+// Made counts the sandboxes that ever were made.
+func (l *lab) Made() int { return l.s.Made() }
+
+// Home is the directory that a sandbox has as /root.
+func (l *lab) Home(id string) string { return l.s.Home(id) }
+
+// Ledger is the one of its HERMES_HOME.
+func (l *lab) Ledger() (*cloud.Ledger, error) {
+	return cloud.OpenLedger(l.o.HermesHome, envs.Owner(l.o.HermesHome))
+}
+
+// Secret is what is in no error.
+func (l *lab) Secret() string { return daytonatest.Key }
+
+// There are the sandboxes that aren't deleted, and whether they run.
+func (l *lab) There() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range l.s.Sandboxes() {
+		all[s.Name] = s.State != "stopped" && s.State != "archived"
 	}
 	return all
 }
 
-// agree shows that the ledger and the server know of the same sandboxes, and that none runs which isn't to.
-func (l *lab) agree(t testing.TB, running int) {
-	t.Helper()
-	there, on := map[string]bool{}, 0
-	for _, s := range l.s.Sandboxes() {
-		there[s.Name] = true
-		if s.State != "stopped" && s.State != "archived" {
-			on++
-		}
-	}
-	for _, r := range l.ledger(t) {
-		if !there[r.Name] {
-			t.Errorf("%s is in the ledger, and not on the server", r.Name)
-		}
-		delete(there, r.Name)
-	}
-	for n := range there {
-		t.Errorf("%s is on the server, and not in the ledger", n)
-	}
-	if on != running {
-		t.Errorf("%d sandboxes run, want %d", on, running)
-	}
-}
+func (l *lab) agree(t testing.TB, running int) { t.Helper(); cloudtest.Agree(t, l, running) }
 
 func run(t testing.TB, e environment.Environment, script string) string {
 	t.Helper()

@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/daytona"
 	"github.com/hermes-runtime/hermes/backend/daytona/daytonatest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 )
 
 func TestLife_ASandboxHasAnEndFromTheStart(t *testing.T) { // CLD-1
@@ -27,7 +28,7 @@ func TestLife_ASandboxHasAnEndFromTheStart(t *testing.T) { // CLD-1
 		if len(s) != 1 || s[0].AutoStop != 15 || s[0].AutoDelete != map[bool]int{true: 1440, false: 0}[kept] {
 			t.Errorf("kept %v: %+v", kept, s)
 		}
-		r := l.ledger(t)
+		r := cloudtest.Ledger(t, l)
 		if len(r) != 1 || r[0].ID != s[0].ID || r[0].Idle != 900 || len(r[0].Uses) != 1 || r[0].Kept != kept {
 			t.Errorf("kept %v: %+v", kept, r)
 		}
@@ -91,7 +92,7 @@ func TestLife_OneThatExpiredIsStartedAgainAndSaysSo(t *testing.T) { // CLD-2, MG
 		}
 	}
 	shut(t, e)
-	if r := l.ledger(t); len(r) > 0 {
+	if r := cloudtest.Ledger(t, l); len(r) > 0 {
 		t.Errorf("one that is gone is in the ledger: %+v", r)
 	}
 }
@@ -100,7 +101,7 @@ func TestLife_WhoOnlyLooksChangesNothing(t *testing.T) {
 	l := newLab(t).engine(t)
 	l.config.Kept = true
 	l.o.Find = true
-	if _, err := l.try(t.Context()); !errors.Is(err, environment.ErrGone) {
+	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrGone) {
 		t.Errorf("without one: %v", err)
 	}
 	l.o.Find = false
@@ -113,7 +114,7 @@ func TestLife_WhoOnlyLooksChangesNothing(t *testing.T) {
 	shut(t, looking)
 	l.agree(t, 1)
 	shut(t, e)
-	if _, err := l.try(t.Context()); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "stopped") {
+	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "stopped") {
 		t.Errorf("one that is stopped: %v", err)
 	}
 	l.agree(t, 0)
@@ -123,7 +124,7 @@ func TestLife_NoMoreRunThanAreAllowed(t *testing.T) { // CLD-3
 	l := newLab(t)
 	l.config.MaxPlaces = 1
 	e := l.anew(t)
-	if _, err := l.try(t.Context()); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "max_sandboxes") || l.s.Made() != 1 {
+	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "max_sandboxes") || l.s.Made() != 1 {
 		t.Errorf("%v, %d made", err, l.s.Made())
 	}
 	shut(t, e)

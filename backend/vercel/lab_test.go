@@ -53,7 +53,8 @@ func (l *lab) engine(t testing.TB) *lab {
 	return l
 }
 
-func (l *lab) try(ctx context.Context) (environment.Environment, error) {
+// Try opens a place.
+func (l *lab) Try(ctx context.Context) (environment.Environment, error) {
 	b, _ := environment.Lookup("vercel_sandbox")
 	o, c := l.o, l.config
 	o.Config = &c
@@ -63,44 +64,37 @@ func (l *lab) try(ctx context.Context) (environment.Environment, error) {
 // anew opens a place that its test closes.
 func (l *lab) anew(t *testing.T) environment.Environment {
 	t.Helper()
-	e, err := l.try(t.Context())
+	e, err := l.Try(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-// agree shows that the ledger and the server know of the same sandboxes, and how many run.
-func (l *lab) agree(t testing.TB, running int) {
-	t.Helper()
-	there, on := map[string]bool{}, 0
-	for _, s := range l.s.Sandboxes() {
-		there[s.Name] = true
-		if s.Status != "stopped" {
-			on++
-		}
-	}
-	c, err := cloud.OpenLedger(l.o.HermesHome, envs.Owner(l.o.HermesHome))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := c.List()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range all {
-		if !there[r.Name] {
-			t.Errorf("%s is in the ledger, and not on the server", r.Name)
-		}
-		delete(there, r.Name)
-	}
-	for n := range there {
-		t.Errorf("%s is on the server, and not in the ledger", n)
-	}
-	if on != running {
-		t.Errorf("%d sandboxes run, want %d", on, running)
-	}
+// Made counts the sandboxes that ever were made.
+func (l *lab) Made() int { return l.s.Made() }
+
+// Home is the directory that a sandbox has as /root.
+func (l *lab) Home(id string) string { return l.s.Home(id) }
+
+// Ledger is the one of its HERMES_HOME.
+func (l *lab) Ledger() (*cloud.Ledger, error) {
+	return cloud.OpenLedger(l.o.HermesHome, envs.Owner(l.o.HermesHome))
 }
+
+// Secret is what is in no error.
+func (l *lab) Secret() string { return verceltest.Token }
+
+// There are the sandboxes that aren't deleted, and whether they run.
+func (l *lab) There() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range l.s.Sandboxes() {
+		all[s.Name] = s.Status != "stopped"
+	}
+	return all
+}
+
+func (l *lab) agree(t testing.TB, running int) { t.Helper(); cloudtest.Agree(t, l, running) }
 
 func run(t testing.TB, e environment.Environment, script string) string {
 	t.Helper()

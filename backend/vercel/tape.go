@@ -19,7 +19,7 @@ const (
 	answerTime = 20 * time.Second
 	// silentTime is how long a stream may be silent until the API is asked whether the command runs, and how long one has to have lasted
 	// to count as contact.
-	silentTime = 15 * time.Second
+	silentTime = 10 * time.Second
 )
 
 // tape is what the API tells of one command: its outputs, from their beginning whenever it is asked again, and its exit code.

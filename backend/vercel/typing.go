@@ -13,8 +13,10 @@ import (
 const (
 	// inputTime is how long a command may leave input lying.
 	inputTime = 24 * time.Hour
-	// typings is how often input is brought whose answer is lost.
+	// typings is how often something is asked whose answer is lost.
 	typings = 3
+	// askAgain is the pause before the API is asked again what arrived.
+	askAgain = 500 * time.Millisecond
 )
 
 // typing brings input to a command. The API counts what arrived, so that nothing arrives twice: before anything is sent again the API is
@@ -67,14 +69,19 @@ func (y *typing) send(ctx context.Context, in input) error {
 
 // arrived asks whether the next n bytes are with the command. A request without data types nothing.
 func (y *typing) arrived(ctx context.Context, n int) (bool, error) {
-	var answer struct {
-		Written *int `json:"bytesWritten"`
+	for try := 1; ; try++ {
+		var answer struct {
+			Written *int `json:"bytesWritten"`
+		}
+		err := y.m.a.api.Do(ctx, y.m.about(y.id, "/stdin", cloud.Call{Method: http.MethodPost, Body: struct{}{}, Into: &answer}))
+		switch {
+		case err != nil && cloud.Status(err) == 0 && try < typings && rest(ctx, askAgain) == nil: // contact broke
+		case err != nil:
+			return false, fmt.Errorf("ask how much of the input arrived: %w", err)
+		case answer.Written == nil:
+			return false, errors.New("the sandbox doesn't count its input, which therefore can't be sent again")
+		default:
+			return n > 0 && *answer.Written >= y.sent+n, nil
+		}
 	}
-	if err := y.m.a.api.Do(ctx, y.m.about(y.id, "/stdin", cloud.Call{Method: http.MethodPost, Body: struct{}{}, Into: &answer})); err != nil {
-		return false, fmt.Errorf("ask how much of the input arrived: %w", err)
-	}
-	if answer.Written == nil {
-		return false, errors.New("the sandbox doesn't count its input, which therefore can't be sent again")
-	}
-	return n > 0 && *answer.Written >= y.sent+n, nil
 }

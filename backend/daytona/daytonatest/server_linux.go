@@ -26,6 +26,8 @@ const Key = "dtn_0123456789abcdef0123456789abcdef"
 
 // Server is one account. Its fields are set before it is used.
 type Server struct {
+	cloudtest.Faults // paths are below /api, or below the toolbox of a sandbox behind "toolbox": "POST /sandbox", "GET toolbox/process/pty"
+
 	URL    string // of the API
 	Quota  int    // sandboxes that may run at once; 0 = any number («Limits»: the pool of an organization)
 	Slow   int    // looks at a sandbox that is made or started before it runs
@@ -35,12 +37,10 @@ type Server struct {
 	http *httptest.Server
 	dir  string
 
-	mu     sync.Mutex
-	later  time.Duration // by which the server's clock was put forward
-	boxes  []*Sandbox
-	faults []*fault
-	log    []string
-	made   int
+	mu    sync.Mutex
+	later time.Duration // by which the server's clock was put forward
+	boxes []*Sandbox
+	made  int
 }
 
 // Sandbox is one as the server sees it («API»: Sandbox).
@@ -71,13 +71,6 @@ type Sandbox struct {
 	starts  int
 }
 
-// fault is something that goes wrong.
-type fault struct {
-	matches string
-	times   int
-	with    func(w http.ResponseWriter, r *http.Request, next http.Handler)
-}
-
 // New starts a server, which ends with the test. The test is left out where no sandbox can be made.
 func New(t testing.TB) *Server {
 	t.Helper()
@@ -102,27 +95,6 @@ func New(t testing.TB) *Server {
 		_ = os.RemoveAll(dir)
 	})
 	return s
-}
-
-// Fault has requests go wrong, as often as is said (below 0 = always). matches is METHOD and the beginning of a path below /api, or of one
-// below the toolbox of a sandbox, behind "toolbox": "POST /sandbox", "GET toolbox/process/pty".
-func (s *Server) Fault(matches string, times int, with func(w http.ResponseWriter, r *http.Request, next http.Handler)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = append(s.faults, &fault{matches, times, with})
-}
-
-// Heard counts the requests that matched.
-func (s *Server) Heard(matches string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, line := range s.log {
-		if strings.HasPrefix(line, matches) {
-			n++
-		}
-	}
-	return n
 }
 
 // Sandboxes are those that aren't deleted.
@@ -203,22 +175,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		line = r.Method + " toolbox/" + below
 		next = s.toolbox
 	}
-	s.mu.Lock()
-	s.log = append(s.log, line)
-	var f *fault
-	for _, one := range s.faults {
-		if one.times != 0 && strings.HasPrefix(line, one.matches) {
-			one.times--
-			f = one
-			break
-		}
-	}
-	s.mu.Unlock()
-	if f != nil {
-		f.with(w, r, next)
-		return
-	}
-	next.ServeHTTP(w, r)
+	s.Serve(line, w, r, next)
 }
 
 // authorized wants the key in the header («API»: bearer).

@@ -1,6 +1,7 @@
 // Package verceltest is a Vercel for tests: a local server that answers as the public API of its sandboxes does, whose sandboxes are real
 // processes in namespaces of their own. Beside each behaviour stands where it is described: «REST» are the pages of Vercel's REST API about
-// sandboxes (/docs/rest-api/sandboxes/…), «SDK» is the source of the public client (vercel/sandbox, packages/vercel-sandbox/src/api-client).
+// sandboxes (vercel.com/docs/rest-api/sandboxes/…), «Errors» those about error codes (vercel.com/docs/errors/…), «SDK» is the source of the
+// public client (github.com/vercel/sandbox, packages/vercel-sandbox/src).
 package verceltest
 
 import (
@@ -30,23 +31,24 @@ const (
 
 // Server is one team. Its fields are set before it is used.
 type Server struct {
+	cloudtest.Faults // paths are below /api/v2/sandboxes, with SESSION and CMD for ids: "POST /sessions/SESSION/cmd"
+
 	URL   string // of the API
 	Quota int    // sandboxes that may run at once; 0 = any number
 	Slow  int    // looks at a sandbox that is made or started before it runs
+	Stops int    // looks at a persistent sandbox that was stopped before its snapshot is made
 	Page  int    // sandboxes on a page at most; 0 = as asked for
 
 	http *httptest.Server
 	dir  string
 
-	mu     sync.Mutex
-	later  time.Duration // by which the server's clock was put forward
-	boxes  []*Sandbox
-	faults []*fault
-	log    []string
-	made   int
+	mu    sync.Mutex
+	later time.Duration // by which the server's clock was put forward
+	boxes []*Sandbox
+	made  int
 }
 
-// Sandbox is one as the server sees it («SDK»: validators.ts, Sandbox).
+// Sandbox is one as the server sees it («SDK»: api-client/validators.ts, Sandbox).
 type Sandbox struct {
 	Name       string            `json:"name"`
 	Persistent bool              `json:"persistent"`
@@ -63,17 +65,12 @@ type Sandbox struct {
 	Status     string            `json:"status"`
 	Cwd        string            `json:"cwd"`
 
+	Spoiled bool `json:"-"` // its snapshot is gone
+
 	ends     time.Time
 	looks    int
 	machine  *cloudtest.Machine
 	commands map[string]*command
-}
-
-// fault is something that goes wrong.
-type fault struct {
-	matches string
-	times   int
-	with    func(w http.ResponseWriter, r *http.Request, next http.Handler)
 }
 
 // New starts a server, which ends with the test. The test is left out where no sandbox can be made.
@@ -101,27 +98,6 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Fault has requests go wrong, as often as is said (below 0 = always). matches is METHOD and the beginning of a path below /api/v2/sandboxes,
-// in which the ids of sessions and commands are SESSION and CMD: "POST /sessions/SESSION/cmd".
-func (s *Server) Fault(matches string, times int, with func(w http.ResponseWriter, r *http.Request, next http.Handler)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = append(s.faults, &fault{matches, times, with})
-}
-
-// Heard counts the requests that matched.
-func (s *Server) Heard(matches string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, line := range s.log {
-		if strings.HasPrefix(line, matches) {
-			n++
-		}
-	}
-	return n
-}
-
 // Sandboxes are those that aren't deleted.
 func (s *Server) Sandboxes() []Sandbox {
 	s.mu.Lock()
@@ -133,6 +109,9 @@ func (s *Server) Sandboxes() []Sandbox {
 	return all
 }
 
+// CloseClientConnections breaks all contact.
+func (s *Server) CloseClientConnections() { s.http.CloseClientConnections() }
+
 // Made counts the sandboxes that ever were.
 func (s *Server) Made() int { s.mu.Lock(); defer s.mu.Unlock(); return s.made }
 
@@ -142,6 +121,19 @@ func (s *Server) Add(b Sandbox) {
 	defer s.mu.Unlock()
 	b.Session = "sbx_" + id()
 	s.boxes = append(s.boxes, &b)
+}
+
+// Change changes a sandbox behind its user's back: one that is no longer running is stopped.
+func (s *Server) Change(name string, change func(*Sandbox)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.boxes {
+		if b.Name == name {
+			if change(b); b.Status != "running" {
+				b.machine.Stop()
+			}
+		}
+	}
 }
 
 // Forget deletes a sandbox behind its user's back.
@@ -168,16 +160,19 @@ func (s *Server) Later(d time.Duration) {
 	s.later += d
 	for _, b := range s.boxes {
 		if b.Status == "running" && s.now().After(b.ends) {
-			b.halt()
+			s.halt(b)
 		}
 	}
 }
 
 func (s *Server) now() time.Time { return time.Now().Add(s.later) }
 
-func (b *Sandbox) halt() {
-	b.Status = "stopped"
+// halt ends a session («Errors»: SANDBOX_STOPPING, SANDBOX_SNAPSHOTTING: a persistent one is on its way for a while).
+func (s *Server) halt(b *Sandbox) {
 	b.machine.Stop()
+	if b.Status = "stopped"; b.Persistent && s.Stops > 0 {
+		b.Status, b.looks = "snapshotting", s.Stops
+	}
 }
 
 // Home is the directory that a sandbox has as /root; it stays until the test ends.
@@ -194,26 +189,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			parts[i] = "CMD"
 		}
 	}
-	said := r.Method + " " + strings.Join(parts, "/")
-	s.mu.Lock()
-	s.log = append(s.log, said)
-	var f *fault
-	for _, one := range s.faults {
-		if one.times != 0 && strings.HasPrefix(said, one.matches) {
-			one.times--
-			f = one
-			break
-		}
-	}
-	s.mu.Unlock()
-	if f != nil {
-		f.with(w, r, http.HandlerFunc(s.api))
-		return
-	}
-	s.api(w, r)
+	s.Serve(r.Method+" "+strings.Join(parts, "/"), w, r, http.HandlerFunc(s.api))
 }
 
-// Refuse answers with an error, in the form of the API («SDK»: api-error.ts reads error.code and error.message).
+// Refuse answers with an error, in the form of the API («SDK»: api-client/api-error.ts reads error.code and error.message).
 func Refuse(w http.ResponseWriter, status int, code, message string) {
 	answer(w, status, map[string]any{"error": map[string]string{"code": code, "message": message}})
 }
@@ -305,10 +284,14 @@ func (s *Server) begin(b *Sandbox) {
 
 // proceed moves a session on: each look at one that is on its way brings it nearer.
 func (s *Server) proceed(b *Sandbox) {
-	if b.Status != "pending" {
+	if b.Status != "pending" && b.Status != "snapshotting" {
 		return
 	}
 	if b.looks--; b.looks >= 0 {
+		return
+	}
+	if b.Status == "snapshotting" {
+		b.Status = "stopped"
 		return
 	}
 	b.Status = "running"
@@ -317,7 +300,7 @@ func (s *Server) proceed(b *Sandbox) {
 	}
 }
 
-// tell answers with a sandbox and its session («SDK»: validators.ts, SandboxAndSessionResponse).
+// tell answers with a sandbox and its session («SDK»: api-client/validators.ts, SandboxAndSessionResponse).
 func (s *Server) tell(w http.ResponseWriter, b *Sandbox, resumed bool) {
 	answer(w, http.StatusOK, map[string]any{"sandbox": b, "session": s.sessionOf(b), "routes": []any{}, "resumed": resumed})
 }
@@ -372,6 +355,10 @@ func (s *Server) one(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	s.proceed(b)
 	resumed := r.URL.Query().Get("resume") == "true" && b.Status == "stopped"
+	if resumed && b.Spoiled { // «Errors»: SNAPSHOT_NOT_FOUND: the snapshot expired, or was deleted
+		Refuse(w, http.StatusGone, "snapshot_not_found", "Snapshot not found")
+		return
+	}
 	if resumed {
 		s.begin(b)
 	}

@@ -31,10 +31,12 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request, session string,
 	}
 	what := path.Join(append([]string{r.Method}, below...)...)
 	switch {
-	case b.Status != "running": // a session that ended hears of nothing any more
+	case b.Status == "snapshotting": // «Errors»: SANDBOX_SNAPSHOTTING
+		Refuse(w, http.StatusUnprocessableEntity, "sandbox_snapshotting", "Sandbox is creating a snapshot")
+	case b.Status != "running": // «Errors»: SANDBOX_STOPPED: a session that ended hears of nothing any more
 		Refuse(w, http.StatusGone, "sandbox_stopped", "Sandbox has stopped execution and is no longer available")
 	case what == "POST/stop":
-		b.halt()
+		s.halt(b)
 		answer(w, http.StatusOK, map[string]any{"session": s.sessionOf(b)})
 	case what == "POST/extend-timeout":
 		var in struct {
@@ -146,8 +148,9 @@ func stream(w http.ResponseWriter) func(any) {
 	w.WriteHeader(http.StatusOK)
 	e, f := json.NewEncoder(w), http.NewResponseController(w)
 	return func(v any) {
-		_ = e.Encode(v)
-		_ = f.Flush()
+		if e.Encode(v) == nil {
+			_ = f.Flush()
+		}
 	}
 }
 
