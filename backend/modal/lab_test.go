@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/modal/modaltest"
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
+	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
@@ -31,13 +32,14 @@ type lab struct {
 	config modal.Config
 	o      environment.OpenOptions
 	vars   map[string]string
+	secret string
 }
 
 // newLab has sandboxes that aren't kept, and are used through a plain shell.
 func newLab(t testing.TB) *lab {
 	t.Helper()
 	b, _ := environment.Lookup("modal")
-	l := &lab{s: modaltest.New(t), config: *b.Config().(*modal.Config)}
+	l := &lab{s: modaltest.New(t), config: *b.Config().(*modal.Config), secret: modaltest.Secret}
 	l.config.Kept, l.config.Resident = false, "off"
 	home := t.TempDir()
 	l.vars = map[string]string{"MODAL_TOKEN_ID": modaltest.ID, "MODAL_TOKEN_SECRET": modaltest.Secret, "MODAL_SERVER_URL": l.s.URL, "HOME": home}
@@ -64,7 +66,8 @@ func (l *lab) options() environment.OpenOptions {
 	return o
 }
 
-func (l *lab) try(ctx context.Context) (environment.Environment, error) {
+// Try opens a place.
+func (l *lab) Try(ctx context.Context) (environment.Environment, error) {
 	b, _ := environment.Lookup("modal")
 	return b.Open(ctx, l.options())
 }
@@ -72,7 +75,7 @@ func (l *lab) try(ctx context.Context) (environment.Environment, error) {
 // open opens a place, which is closed after the test.
 func (l *lab) open(t testing.TB) environment.Environment {
 	t.Helper()
-	e, err := l.try(t.Context())
+	e, err := l.Try(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,25 +86,39 @@ func (l *lab) open(t testing.TB) environment.Environment {
 // anew opens a place that its test closes.
 func (l *lab) anew(t *testing.T) environment.Environment {
 	t.Helper()
-	e, err := l.try(t.Context())
+	e, err := l.Try(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-func (l *lab) ledger(t testing.TB) []cloud.Record {
-	t.Helper()
-	c, err := cloud.OpenLedger(l.o.HermesHome, envs.Owner(l.o.HermesHome))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := c.List()
-	if err != nil {
-		t.Fatal(err)
+// Made counts the sandboxes that ever were made.
+func (l *lab) Made() int { return l.s.Made() }
+
+// Home is the directory that a sandbox has as /root.
+func (l *lab) Home(id string) string { return l.s.Home(id) }
+
+// Ledger is the one of its HERMES_HOME.
+func (l *lab) Ledger() (*cloud.Ledger, error) {
+	return cloud.OpenLedger(l.o.HermesHome, envs.Owner(l.o.HermesHome))
+}
+
+// Secret is what is in no error.
+func (l *lab) Secret() string { return l.secret }
+
+// There are the sandboxes that run.
+func (l *lab) There() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range l.s.Sandboxes() {
+		if s.Running {
+			all[s.Name] = true
+		}
 	}
 	return all
 }
+
+func (l *lab) agree(t testing.TB, running int) { t.Helper(); cloudtest.Agree(t, l, running) }
 
 // left is the snapshot that is recorded under a key.
 func (l *lab) left(t testing.TB, key string) string {
@@ -111,29 +128,6 @@ func (l *lab) left(t testing.TB, key string) string {
 		t.Fatal(err)
 	}
 	return ref
-}
-
-// agree shows that the ledger and the server know of the same sandboxes, as many as are said.
-func (l *lab) agree(t testing.TB, running int) {
-	t.Helper()
-	there := map[string]bool{}
-	for _, s := range l.s.Sandboxes() {
-		if s.Running {
-			there[s.Name] = true
-		}
-	}
-	if len(there) != running {
-		t.Errorf("%d sandboxes run, want %d", len(there), running)
-	}
-	for _, r := range l.ledger(t) {
-		if !there[r.Name] {
-			t.Errorf("%s is in the ledger, and not on the server", r.Name)
-		}
-		delete(there, r.Name)
-	}
-	for n := range there {
-		t.Errorf("%s is on the server, and not in the ledger", n)
-	}
 }
 
 func run(t testing.TB, e environment.Environment, script string) string {

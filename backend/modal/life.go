@@ -139,8 +139,11 @@ func (s *service) create(ctx context.Context, app *sdk.App, image *sdk.Image, o 
 		}
 	}
 	sb, err := s.client.Sandboxes.Create(ctx, app, image, want)
-	if err == nil {
+	if err == nil && sb.SandboxID != "" {
 		return sandbox.Box{ID: sb.SandboxID, Name: o.Name, Use: o.Use, State: sandbox.Coming, Says: "starting"}, true, sb.Detach()
+	}
+	if err == nil {
+		err = errors.New("the answer names no sandbox")
 	}
 	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 	defer cancel()

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/modal"
 	"github.com/hermes-runtime/hermes/backend/modal/modaltest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 )
 
 func TestLife_ASandboxHasAnEndFromTheStart(t *testing.T) { // CLD-1
@@ -28,7 +29,7 @@ func TestLife_ASandboxHasAnEndFromTheStart(t *testing.T) { // CLD-1
 	if d := s[0].Definition; len(s) != 1 || d.GetTimeoutSecs() != 7200 || d.GetIdleTimeoutSecs() != 1200 {
 		t.Errorf("%v", s)
 	}
-	if r := l.ledger(t); len(r) != 1 || r[0].ID != e.Info().ID || r[0].Idle != 1200 || r[0].Lifetime != 7200 || len(r[0].Uses) != 1 {
+	if r := cloudtest.Ledger(t, l); len(r) != 1 || r[0].ID != e.Info().ID || r[0].Idle != 1200 || r[0].Lifetime != 7200 || len(r[0].Uses) != 1 {
 		t.Errorf("%+v", r)
 	}
 	other := newLab(t)
@@ -145,7 +146,7 @@ func TestLife_OneThatEndedIsGoneForGood(t *testing.T) { // MDL-1, MGR-6
 func TestLife_WhoOnlyLooksChangesNothing(t *testing.T) {
 	l := newLab(t).engine(t).kept()
 	l.o.Find = true
-	if _, err := l.try(t.Context()); !errors.Is(err, environment.ErrGone) {
+	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrGone) {
 		t.Errorf("without one: %v", err)
 	}
 	l.o.Find = false
@@ -158,7 +159,7 @@ func TestLife_WhoOnlyLooksChangesNothing(t *testing.T) {
 	shut(t, looking)
 	l.agree(t, 1)
 	shut(t, e)
-	if _, err := l.try(t.Context()); !errors.Is(err, environment.ErrGone) {
+	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrGone) {
 		t.Errorf("one that ended: %v", err)
 	}
 	l.agree(t, 0)
@@ -168,7 +169,7 @@ func TestLife_NoMoreRunThanAreAllowed(t *testing.T) { // CLD-3
 	l := newLab(t)
 	l.config.MaxPlaces = 1
 	e := l.anew(t)
-	if _, err := l.try(t.Context()); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "max_sandboxes") || l.s.Made() != 1 {
+	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "max_sandboxes") || l.s.Made() != 1 {
 		t.Errorf("%v, %d made", err, l.s.Made())
 	}
 	shut(t, e)

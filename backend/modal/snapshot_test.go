@@ -1,0 +1,122 @@
+//go:build modal && linux
+
+package modal_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+)
+
+// keptOnce has a task leave a file in a first snapshot.
+func keptOnce(t *testing.T) (l *lab, first string) {
+	t.Helper()
+	l = newLab(t).kept()
+	e := l.anew(t)
+	run(t, e, "echo one >~/f")
+	shut(t, e)
+	return l, l.left(t, "direct:test")
+}
+
+func TestSnapshot_OneThatFailsLeavesTheOneBefore(t *testing.T) { // CLD-6
+	l, first := keptOnce(t)
+	var said bytes.Buffer
+	l.o.Stderr = &said
+	e := l.anew(t)
+	run(t, e, "echo two >~/f")
+	l.s.Fault("TaskSnapshotFilesystem", 1, says(codes.FailedPrecondition, "no room"))
+	shut(t, e)
+	l.agree(t, 0)
+	if !strings.Contains(said.String(), "no room") || !strings.Contains(said.String(), "time before") {
+		t.Errorf("nobody is told: %q", said.String())
+	}
+	if all := l.s.Snapshots(); l.left(t, "direct:test") != first || len(all) != 1 {
+		t.Errorf("recorded %q, there are %v", l.left(t, "direct:test"), all)
+	}
+	e = l.anew(t)
+	if out := run(t, e, "cat ~/f"); out != "one\n" {
+		t.Errorf("%q", out)
+	}
+	shut(t, e)
+}
+
+func TestSnapshot_OneThatThereIsNoTimeForIsTakenByTheNextStart(t *testing.T) { // CLD-3
+	l, first := keptOnce(t)
+	e := l.anew(t)
+	run(t, e, "echo two >~/f")
+	ctx, cancel := context.WithCancel(t.Context())
+	l.s.Fault("TaskSnapshotFilesystem", 1, func(ctx context.Context, _ any, _ next) (any, error) {
+		cancel()
+		return hangs(ctx, nil, nil)
+	})
+	if err := e.Close(ctx); err == nil {
+		t.Error("it is closed as if its files were kept")
+	}
+	l.agree(t, 1)
+	if l.left(t, "direct:test") != first {
+		t.Error("the snapshot before is forgotten")
+	}
+	e = l.anew(t)
+	if out := run(t, e, "cat ~/f"); out != "two\n" {
+		t.Errorf("%q", out)
+	}
+	shut(t, e)
+	l.agree(t, 0)
+}
+
+func TestSnapshot_OneThatCantBeDeletedIsNotUsedAgain(t *testing.T) {
+	l, first := keptOnce(t)
+	e := l.anew(t)
+	run(t, e, "echo two >~/f")
+	l.s.Fault("ImageDelete", 1, says(codes.PermissionDenied, "not now"))
+	shut(t, e)
+	l.agree(t, 0)
+	if all := l.s.Snapshots(); l.left(t, "direct:test") == first || len(all) != 2 {
+		t.Errorf("recorded %q, there are %v", l.left(t, "direct:test"), all)
+	}
+	e = l.anew(t)
+	if out := run(t, e, "cat ~/f"); out != "two\n" {
+		t.Errorf("%q", out)
+	}
+	shut(t, e)
+}
+
+func TestSnapshot_APassingFaultOfTheCloudDropsNone(t *testing.T) { // CLD-6
+	l, first := keptOnce(t)
+	for _, method := range []string{"ImageFromId", "SandboxCreateV2"} {
+		l.s.Fault(method, 4, says(codes.Unavailable, "down"))
+		if _, err := l.Try(t.Context()); !errors.Is(err, unavailable) {
+			t.Errorf("%s: %v", method, err)
+		}
+		if l.left(t, "direct:test") != first {
+			t.Errorf("%s: it is dropped", method)
+		}
+		l.agree(t, 0)
+	}
+	e := l.anew(t)
+	if out := run(t, e, "cat ~/f"); out != "one\n" {
+		t.Errorf("%q", out)
+	}
+	shut(t, e)
+}
+
+func TestSnapshot_AFileOfReferencesThatIsBrokenLosesNothing(t *testing.T) {
+	l, _ := keptOnce(t)
+	path := filepath.Join(l.o.HermesHome, "state", "modal_snapshots.json")
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Try(t.Context()); !errors.Is(err, unavailable) || l.s.Made() != 1 {
+		t.Errorf("%v, %d made", err, l.s.Made())
+	}
+	l.agree(t, 0)
+	if b, _ := os.ReadFile(path); string(b) != "{" {
+		t.Errorf("it was overwritten: %s", b)
+	}
+}
