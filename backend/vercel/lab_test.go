@@ -21,6 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	cloudtest.Main()
+	runtimeProcess()
 	code := m.Run()
 	residenttest.Done()
 	os.Exit(code)
@@ -89,7 +90,7 @@ func (l *lab) Secret() string { return verceltest.Token }
 func (l *lab) There() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range l.s.Sandboxes() {
-		all[s.Name] = s.Status != "stopped"
+		all[s.Name] = s.Status != "stopped" && s.Status != "snapshotting"
 	}
 	return all
 }

@@ -8,49 +8,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hermes-runtime/hermes/backend/vercel"
 	"github.com/hermes-runtime/hermes/backend/vercel/verceltest"
 	"github.com/hermes-runtime/hermes/environment"
 )
-
-func TestLife_OneThatIsKeptIsStoppedAndFoundAgain(t *testing.T) { // CLD-1, MGR-5
-	l := newLab(t)
-	l.config.Kept = true
-	e := l.anew(t)
-	run(t, e, "echo mine >~/f")
-	l.agree(t, 1)
-	shut(t, e)
-	l.agree(t, 0)
-	e = l.anew(t)
-	if out := run(t, e, "cat ~/f"); out != "mine\n" || l.s.Made() != 1 {
-		t.Errorf("%q, %d made", out, l.s.Made())
-	}
-	if s := l.s.Sandboxes()[0]; !s.Persistent || s.Timeout != 300000 || !strings.Contains(string(s.Keep), `"count":1`) {
-		t.Errorf("%+v", s)
-	}
-	if err := e.(environment.Destroyer).Destroy(t.Context()); err != nil || len(l.s.Sandboxes()) != 0 {
-		t.Errorf("%v, %d are there", err, len(l.s.Sandboxes()))
-	}
-}
-
-func TestLife_OneThatExpiredIsStartedAgainAndSaysSo(t *testing.T) { // CLD-2, MGR-6
-	l := newLab(t)
-	l.config.Kept = true
-	e := l.anew(t)
-	run(t, e, "echo mine >~/f")
-	l.s.Later(11 * time.Minute)
-	l.agree(t, 0)
-	for _, again := range []bool{true, false} {
-		res, err := e.Run(t.Context(), environment.Command{Script: "[ -e ~/f ]"})
-		if err != nil || res.ExitCode != 0 || res.Recreated != again {
-			t.Errorf("%+v, %v", res, err)
-		}
-	}
-	shut(t, e)
-	l.agree(t, 0)
-}
 
 // token is one of a login.
 func token(claims string) string {
