@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,7 +118,7 @@ func reaching() []trial {
 			delete(l.vars, "MODAL_SERVER_URL")
 		}, Opens: environment.ErrConfig, Says: "server_url"},
 		{Name: "expired token", Set: func(l *lab) { l.vars["MODAL_TOKEN_SECRET"] = expired; l.secret = expired }, Opens: unavailable, Says: "refused", Check: asked(0)},
-		{Name: "no auth token", Set: at("AuthTokenGet", -1, says(codes.PermissionDenied, "not for you")), Opens: unavailable, Says: "refused", Check: asked(0)},
+		{Name: "no auth token", Set: at("AuthTokenGet", -1, says(codes.PermissionDenied, "not for you")), Opens: unavailable, Says: "isn't allowed that", Check: asked(0)},
 		{Name: "RESOURCE_EXHAUSTED with a time to wait", Set: at("SandboxCreateV2", 1, puts(codes.ResourceExhausted, 0.1)), Made: 1, Ran: 1, Check: asked(2)},
 		{Name: "RESOURCE_EXHAUSTED without", Set: at("SandboxCreateV2", -1, says(codes.ResourceExhausted, "rate limit")), Opens: unavailable, Says: "no more at the moment", Check: asked(1)},
 		{Name: "RESOURCE_EXHAUSTED for an hour", Set: at("SandboxCreateV2", -1, puts(codes.ResourceExhausted, 3600)), Opens: unavailable, Says: "slow down", Check: asked(1)},
@@ -182,9 +183,9 @@ func starting() []trial {
 		}},
 		{Name: "the engine can't be begun", Set: func(l *lab) {
 			l.config.Resident, l.config.ResidentPath = "require", residentPath
-			var n int
+			var n atomic.Int32
 			l.s.Fault("TaskExecStart", -1, func(ctx context.Context, _ any, do next) (any, error) {
-				if n++; n == 1 { // whether it is up
+				if n.Add(1) == 1 { // whether it is up
 					return do(ctx)
 				}
 				return nil, status.Error(codes.FailedPrecondition, "no process for you")

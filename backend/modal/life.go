@@ -10,6 +10,8 @@ import (
 	"time"
 
 	sdk "github.com/modal-labs/modal-client/go"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
@@ -109,8 +111,8 @@ func (s *service) Make(ctx context.Context, o sandbox.Order) (b sandbox.Box, beg
 
 // unusable tells whether nothing will ever be made from an image.
 func unusable(err error) bool {
-	var build sdk.RemoteError
-	return isMissing(err) || errors.As(err, &build) || refused(err)
+	code := status.Code(err)
+	return isMissing(err) || code == codes.FailedPrecondition || code == codes.InvalidArgument
 }
 
 // makeFrom makes a sandbox from an image of Modal or of a registry.

@@ -107,8 +107,10 @@ func (s *service) Touch(context.Context, sandbox.Box) error { return nil }
 // Explain says whose fault refused credentials are.
 func (s *service) Explain(err error) error {
 	switch status.Code(err) {
-	case codes.Unauthenticated, codes.PermissionDenied:
+	case codes.Unauthenticated:
 		return fmt.Errorf("%w; the credentials (%s) are refused", s.told(err), wanted)
+	case codes.PermissionDenied:
+		return fmt.Errorf("%w; the account isn't allowed that", s.told(err))
 	case codes.ResourceExhausted:
 		return fmt.Errorf("%w; Modal allows no more at the moment", s.told(err))
 	}
@@ -118,6 +120,14 @@ func (s *service) Explain(err error) error {
 // told is an error in the server's words, without what these repeat of the credentials.
 func (s *service) told(err error) error {
 	text := err.Error()
+	for { // how gRPC says that a server answers with an error
+		before, rest, found := strings.Cut(text, "rpc error: code = ")
+		code, said, whole := strings.Cut(rest, " desc = ")
+		if !found || !whole {
+			break
+		}
+		text = before + "Modal answers " + code + ": " + said
+	}
 	for _, secret := range []string{s.ID, s.Secret} {
 		text = strings.ReplaceAll(text, secret, "…")
 	}
@@ -168,9 +178,9 @@ func goneError(id, why string) error {
 func ended(id string, code int) error {
 	switch code {
 	case codeTimeout:
-		return goneError(id, "Modal ended it: its time was over (terminal.modal_timeout), or nobody used it")
+		return goneError(id, "Modal ended it: its time was over (terminal.modal_timeout)")
 	case codeTerminated:
 		return goneError(id, "it was terminated")
 	}
-	return goneError(id, fmt.Sprintf("it ended, with exit code %d", code))
+	return goneError(id, fmt.Sprintf("it ended by itself, or Modal ended it because nobody used it (exit code %d)", code))
 }

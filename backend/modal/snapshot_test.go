@@ -90,20 +90,37 @@ func TestSnapshot_OneThatCantBeDeletedIsNotUsedAgain(t *testing.T) {
 func TestSnapshot_APassingFaultOfTheCloudDropsNone(t *testing.T) { // CLD-6
 	l, first := keptOnce(t)
 	for _, method := range []string{"ImageFromId", "SandboxCreateV2"} {
-		l.s.Fault(method, 4, says(codes.Unavailable, "down"))
-		if _, err := l.Try(t.Context()); !errors.Is(err, unavailable) {
-			t.Errorf("%s: %v", method, err)
+		for code, times := range map[codes.Code]int{codes.Unavailable: 4, codes.ResourceExhausted: 1, codes.PermissionDenied: 1} {
+			l.s.Fault(method, times, says(code, "not now"))
+			if _, err := l.Try(t.Context()); !errors.Is(err, unavailable) || !strings.Contains(err.Error(), "not now") {
+				t.Errorf("%s, %v: %v", method, code, err)
+			}
+			if l.left(t, "direct:test") != first {
+				t.Errorf("%s, %v: it is dropped", method, code)
+			}
+			l.agree(t, 0)
 		}
-		if l.left(t, "direct:test") != first {
-			t.Errorf("%s: it is dropped", method)
-		}
-		l.agree(t, 0)
 	}
 	e := l.anew(t)
 	if out := run(t, e, "cat ~/f"); out != "one\n" {
 		t.Errorf("%q", out)
 	}
 	shut(t, e)
+}
+
+func TestSnapshot_OneThatIsRefusedIsDroppedOnceSomethingElseDoes(t *testing.T) { // CLD-6
+	l, first := keptOnce(t)
+	l.s.Fault("SandboxCreateV2", 2, says(codes.FailedPrecondition, "the image is damaged")) // the other one too
+	if _, err := l.Try(t.Context()); !errors.Is(err, unavailable) || l.left(t, "direct:test") != first {
+		t.Errorf("%v; %q is left of %q", err, l.left(t, "direct:test"), first)
+	}
+	l.s.Fault("SandboxCreateV2", 1, says(codes.FailedPrecondition, "the image is damaged"))
+	e := l.anew(t)
+	if notes := strings.Join(e.Info().Notes, "\n"); !strings.Contains(notes, first) || !strings.Contains(notes, "damaged") || l.left(t, "direct:test") != "" {
+		t.Errorf("%s; %q is left", notes, l.left(t, "direct:test"))
+	}
+	shut(t, e)
+	l.agree(t, 0)
 }
 
 func TestSnapshot_AFileOfReferencesThatIsBrokenLosesNothing(t *testing.T) {
