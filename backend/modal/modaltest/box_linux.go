@@ -3,6 +3,7 @@
 package modaltest
 
 import (
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -14,46 +15,87 @@ import (
 
 // box is a sandbox. Its fields are guarded by the server.
 type box struct {
-	ID, Name, Image string
-	Tags            map[string]string
-	Definition      *pb.Sandbox
+	ID, Name, App, Image string
+	former               bool // of the first version
+	Tags                 map[string]string
+	Definition           *pb.Sandbox
+	env                  []string
 
 	looks      int // before it has a task
 	made, used time.Time
 	task       string
-	jwt        string
-	expires    time.Time
 	result     *pb.GenericResult
 	over       chan struct{}
 	machine    *cloudtest.Machine
+	up         bool
+	life       *time.Timer
 	execs      map[string]*process
 }
 
 // Sandbox is what a test sees of one.
 type Sandbox struct {
-	ID, Name, Image string
-	Tags            map[string]string
-	Definition      *pb.Sandbox
-	Running         bool
+	ID, Name, App, Image string
+	Tags                 map[string]string
+	Definition           *pb.Sandbox
+	Running              bool
+	Result               *pb.GenericResult // how it ended
 }
 
 func result(s pb.GenericResult_GenericStatus, code int32) *pb.GenericResult {
 	return pb.GenericResult_builder{Status: s, Exitcode: code}.Build()
 }
 
-// The ends of a sandbox: «sandbox.go», getReturnCode.
+// The ends of a sandbox: «sandbox.go», getReturnCode, and «proto», GenericStatus.
 var (
 	terminated = result(pb.GenericResult_GENERIC_STATUS_TERMINATED, 137)
 	timedOut   = result(pb.GenericResult_GENERIC_STATUS_TIMEOUT, 124)
+	idle       = result(pb.GenericResult_GENERIC_STATUS_IDLE_TIMEOUT, 0)
 )
+
+// defaultTime is how long a sandbox may live of which nothing is said: «sandbox.go», buildSandboxCreateRequestProto.
+const defaultTime = 300 * time.Second
+
+// start has a sandbox run its program, with whose end it ends too. The server is locked.
+func (s *Server) start(b *box) error {
+	if err := b.machine.Start(); err != nil {
+		return err
+	}
+	b.up, b.life = true, time.AfterFunc(b.time(), func() { s.Later(0) })
+	args := b.Definition.GetEntrypointArgs()
+	if len(args) == 0 {
+		return nil // it sleeps: «Sandboxes»
+	}
+	cmd := b.machine.Command(args[0], args[1:]...)
+	cmd.Env = append(cmd.Env, b.env...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.work.Go(func() { s.bury(b, cmd) })
+	return nil
+}
+
+func (s *Server) bury(b *box, cmd *exec.Cmd) {
+	_ = cmd.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if code := cmd.ProcessState.ExitCode(); code == 0 {
+		b.end(result(pb.GenericResult_GENERIC_STATUS_SUCCESS, 0))
+	} else {
+		b.end(result(pb.GenericResult_GENERIC_STATUS_FAILURE, int32(code)))
+	}
+}
 
 // end has a sandbox end.
 func (b *box) end(how *pb.GenericResult) {
-	if b.result == nil {
-		b.result = how
-		close(b.over)
-		b.stop()
+	if b.result != nil {
+		return
 	}
+	b.result = how
+	close(b.over)
+	if b.life != nil {
+		b.life.Stop()
+	}
+	b.stop()
 }
 
 // stop ends all that runs there. A program that was told to stop lets its parent, which is outside, stop too; that has to see it end.
@@ -75,27 +117,44 @@ func (b *box) stop() {
 	}
 }
 
-// age ends a sandbox whose time is over, or in which nothing has run for its idle time: «Sandboxes», timeouts.
-func (b *box) age(now time.Time) {
-	idle := time.Duration(b.Definition.GetIdleTimeoutSecs()) * time.Second
-	if b.busy() {
-		b.used = now
+func (b *box) time() time.Duration {
+	if t := b.Definition.GetTimeoutSecs(); t > 0 {
+		return time.Duration(t) * time.Second
 	}
-	if now.Sub(b.made) >= time.Duration(b.Definition.GetTimeoutSecs())*time.Second || idle > 0 && now.Sub(b.used) >= idle {
-		b.end(timedOut)
+	return defaultTime
+}
+
+// age ends a sandbox whose time is over, or in which nothing has run for its idle time, whatever comes first: «Sandboxes», timeouts. A
+// program that runs, and one that is given something to read, are use.
+func (b *box) age(now time.Time) {
+	for _, p := range b.execs {
+		if p.running() {
+			b.used = now
+			p.age(now)
+		}
+	}
+	over, how := b.made.Add(b.time()), timedOut
+	if d := time.Duration(b.Definition.GetIdleTimeoutSecs()) * time.Second; d > 0 && b.used.Add(d).Before(over) {
+		over, how = b.used.Add(d), idle
+	}
+	if !now.Before(over) {
+		b.end(how)
 	}
 }
 
-func (b *box) busy() bool {
-	for _, p := range b.execs {
-		select {
-		case <-p.done:
-		default:
-			return true
+// Later puts the clock forward that sandboxes, programs and images live by.
+func (s *Server) Later(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.later += d
+	for _, b := range s.boxes {
+		if b.result == nil {
+			b.age(s.now())
 		}
 	}
-	return false
 }
+
+func (s *Server) now() time.Time { return time.Now().Add(s.later) }
 
 // Sandboxes are all that run, or ever ran.
 func (s *Server) Sandboxes() []Sandbox {
@@ -103,7 +162,7 @@ func (s *Server) Sandboxes() []Sandbox {
 	defer s.mu.Unlock()
 	var all []Sandbox
 	for _, b := range s.boxes {
-		all = append(all, Sandbox{b.ID, b.Name, b.Image, b.Tags, b.Definition, b.result == nil})
+		all = append(all, Sandbox{b.ID, b.Name, b.App, b.Image, b.Tags, b.Definition, b.result == nil, b.result})
 	}
 	return all
 }
@@ -111,7 +170,7 @@ func (s *Server) Sandboxes() []Sandbox {
 // Made counts the sandboxes that ever were.
 func (s *Server) Made() int { return len(s.Sandboxes()) }
 
-// End ends a sandbox behind its user's back, with a status of Modal's.
+// End ends a sandbox behind its user's back, with a status of Modal's, or one that nobody knows.
 func (s *Server) End(id string, how pb.GenericResult_GenericStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,12 +179,25 @@ func (s *Server) End(id string, how pb.GenericResult_GenericStatus) {
 	}
 }
 
-// Add makes a sandbox that somebody else asked for.
+// Add makes a sandbox that somebody else asked for. Nothing runs in it.
 func (s *Server) Add(name string, tags map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, _ := cloudtest.NewMachine(s.fresh("sb-" + name))
-	s.boxes = append(s.boxes, &box{ID: "sb-" + name + "-" + random(8), Name: name, Tags: tags, Definition: &pb.Sandbox{}, made: s.now(), used: s.now(), machine: m, over: make(chan struct{})})
+	id := "sb-" + name + "-" + random(8)
+	m, _ := cloudtest.NewMachine(s.fresh(id))
+	s.boxes = append(s.boxes, &box{
+		ID: id, Name: name, Tags: tags, Definition: &pb.Sandbox{}, made: s.tick(), used: s.now(), machine: m, over: make(chan struct{}),
+	})
+}
+
+// tick gives a time at which no other sandbox was made, as pages of lists end by it. It is one that a request can name.
+func (s *Server) tick() time.Time {
+	now := s.now().Truncate(time.Microsecond)
+	if !now.After(s.made) {
+		now = s.made.Add(time.Millisecond)
+	}
+	s.made = now
+	return now
 }
 
 // Home is where a sandbox has its /root.
@@ -137,31 +209,4 @@ func (s *Server) Home(id string) string {
 		return ""
 	}
 	return filepath.Join(b.machine.Dir(), "root")
-}
-
-// Snapshots are the images that were made of files.
-func (s *Server) Snapshots() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []string
-	for id, files := range s.images {
-		if files != "" {
-			all = append(all, id)
-		}
-	}
-	return all
-}
-
-// Lose deletes an image behind its user's back.
-func (s *Server) Lose(image string) { s.mu.Lock(); defer s.mu.Unlock(); delete(s.images, image) }
-
-// Starts counts the programs that were started in a sandbox.
-func (s *Server) Starts(id string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b, err := s.find(id)
-	if err != nil {
-		return 0
-	}
-	return len(b.execs)
 }

@@ -4,16 +4,22 @@ package modaltest
 
 import (
 	"context"
-	"io"
-	"os"
-	"os/exec"
-	"sync"
+	"encoding/json"
+	"strings"
 	"syscall"
+	"time"
 
 	pb "github.com/modal-labs/modal-client/go/proto/modal_proto"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+)
+
+const (
+	// maxArgs bounds the arguments of a program, in bytes: «sandbox.go», validateExecArgs.
+	maxArgs = 1 << 16
+	// filesTool is a program of Modal's in each sandbox: «sandbox_fs.go», sandboxFsToolsPath.
+	filesTool = "/__modal/.bin/modal-sandbox-fs-tools"
 )
 
 // router runs programs in sandboxes: «task_command_router_client.go».
@@ -22,171 +28,127 @@ type router struct {
 	s *Server
 }
 
-// process is a program in a sandbox.
-type process struct {
-	cmd      *exec.Cmd
-	stdin    *spool
-	out, err *spool
-	done     chan struct{}
-}
-
-// spool keeps what was written for readers that come back.
-type spool struct {
-	mu   sync.Mutex
-	b    []byte
-	over bool
-	news chan struct{}
-}
-
-func newSpool() *spool { return &spool{news: make(chan struct{})} }
-
-// Write keeps.
-func (s *spool) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.b = append(s.b, b...)
-	close(s.news)
-	s.news = make(chan struct{})
-	return len(b), nil
-}
-
-func (s *spool) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.over {
-		s.over = true
-		close(s.news)
-	}
-}
-
-// from gives what is behind an offset, waiting for it; nothing = it is over.
-func (s *spool) from(ctx context.Context, at int) ([]byte, error) {
-	for {
-		s.mu.Lock()
-		b, over, news := s.b, s.over, s.news
-		s.mu.Unlock()
-		if at < len(b) {
-			return b[at:min(len(b), at+64<<10)], nil
-		}
-		if over {
-			return nil, nil
-		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// TaskExecStart starts a program, once for each id: «sandbox.go», execInternal.
-func (r *router) TaskExecStart(_ context.Context, q *pb.TaskExecStartRequest) (*pb.TaskExecStartResponse, error) {
+// task gives the sandbox of a task that runs, to whom has a token for it.
+func (r *router) task(ctx context.Context, id string) (*box, error) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	b, err := r.s.find(q.GetTaskId())
-	if err != nil || b.result != nil {
+	if to, ok := r.s.valid(strings.TrimPrefix(first(ctx, "authorization"), "Bearer ")); ok && to != id {
+		return nil, status.Error(codes.PermissionDenied, "the token is for another task")
+	}
+	b, err := r.s.find(id)
+	if err != nil || b.result != nil || !b.up {
 		return nil, status.Error(codes.NotFound, "task is not running")
 	}
-	if b.execs[q.GetExecId()] != nil {
+	return b, nil
+}
+
+func (r *router) process(ctx context.Context, task, id string) (*box, *process, error) {
+	b, err := r.task(ctx, task)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if p := b.execs[id]; p != nil {
+		return b, p, nil
+	}
+	return nil, nil, status.Error(codes.NotFound, "exec not found")
+}
+
+// TaskExecStart starts a program, once for each id: «proto», TaskExecStartRequest, and «sandbox.go», execInternal.
+func (r *router) TaskExecStart(ctx context.Context, q *pb.TaskExecStartRequest) (*pb.TaskExecStartResponse, error) {
+	b, err := r.task(ctx, q.GetTaskId())
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for _, a := range q.GetCommandArgs() {
+		size += len(a)
+	}
+	switch {
+	case size == 0:
+		return nil, status.Error(codes.InvalidArgument, "command is empty")
+	case size > maxArgs:
+		return nil, status.Error(codes.InvalidArgument, "Argument list too long")
+	case q.GetPtyInfo() != nil:
+		return nil, status.Error(codes.Unimplemented, "no terminals here")
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if p := b.execs[q.GetExecId()]; p != nil {
+		p.asked++
 		return &pb.TaskExecStartResponse{}, nil
 	}
-	args := q.GetCommandArgs()
-	p := &process{cmd: b.machine.Command(args[0], args[1:]...), stdin: newSpool(), out: newSpool(), err: newSpool(), done: make(chan struct{})}
-	if err := p.start(); err != nil {
+	if b.result != nil {
+		return nil, status.Error(codes.NotFound, "task is not running")
+	}
+	p, err := r.s.program(b, q)
+	if err == nil {
+		err = p.start(r.s, func() { r.s.ended(b, p) })
+	}
+	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	b.execs[q.GetExecId()], b.used = p, r.s.now()
 	return &pb.TaskExecStartResponse{}, nil
 }
 
-func (p *process) start() error {
-	in, feed, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	p.cmd.Stdin = in
-	given := []*os.File{in}
-	read := map[*os.File]*spool{}
-	for w, s := range map[*io.Writer]*spool{&p.cmd.Stdout: p.out, &p.cmd.Stderr: p.err} {
-		from, to, err := os.Pipe()
-		if err != nil {
-			return err
+// program makes a program of a request. The server is locked.
+func (s *Server) program(b *box, q *pb.TaskExecStartRequest) (*process, error) {
+	args := q.GetCommandArgs()
+	p := &process{args: args, asked: 1, stdin: newSpool(), out: newSpool(), err: newSpool(), done: make(chan struct{})}
+	if args[0] == filesTool {
+		var err error
+		if args, err = filesCommand(args); err != nil {
+			return nil, err
 		}
-		*w = to
-		given, read[from] = append(given, to), s
 	}
-	err = p.cmd.Start()
-	for _, f := range given {
-		_ = f.Close()
+	if dir := q.GetWorkdir(); dir != "" {
+		args = append([]string{"sh", "-c", `cd "$0" && exec "$@"`, dir}, args...)
 	}
-	if err != nil {
-		return err
+	p.cmd = b.machine.Command(args[0], args[1:]...)
+	p.cmd.Env = append(append(append([]string{}, p.cmd.Env...), b.env...), s.variables(q.GetSecretSources(), q.GetSecretIds())...)
+	if q.GetStdoutConfig() == pb.TaskExecStdoutConfig_TASK_EXEC_STDOUT_CONFIG_DEVNULL {
+		p.out.end()
 	}
-	for f, s := range read {
-		go func() { // ends with the machine at the latest
-			_, _ = io.Copy(s, f)
-			_ = f.Close()
-			s.end()
-		}()
+	if q.GetStderrConfig() == pb.TaskExecStderrConfig_TASK_EXEC_STDERR_CONFIG_DEVNULL {
+		p.err.end()
 	}
-	go func() { // likewise
-		_ = p.cmd.Wait()
-		close(p.done)
-		p.stdin.end()
-	}()
-	go func() {
-		for at := 0; ; {
-			b, _ := p.stdin.from(context.Background(), at)
-			n, err := feed.Write(b)
-			if at += n; len(b) == 0 || err != nil {
-				_ = feed.Close()
-				return
-			}
-		}
-	}()
-	return nil
+	if n := q.GetTimeoutSecs(); n > 0 {
+		limit := time.Duration(n) * time.Second
+		p.deadline, p.timer = s.now().Add(limit), time.AfterFunc(limit, func() { s.Later(0) })
+	}
+	return p, nil
 }
 
-func (r *router) process(task, id string) (*box, *process, error) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	b, err := r.s.find(task)
-	if err != nil || b.result != nil {
-		return nil, nil, status.Error(codes.NotFound, "task is not running")
+func (s *Server) ended(b *box, p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.used = s.now()
+	if p.timer != nil {
+		p.timer.Stop()
 	}
-	p := b.execs[id]
-	if p == nil {
-		return nil, nil, status.Error(codes.NotFound, "exec not found")
-	}
-	return b, p, nil
 }
 
-// TaskExecStdinWrite gives a program something to read, each byte once by its offset: «sandbox.go», cpStdin.
-func (r *router) TaskExecStdinWrite(_ context.Context, q *pb.TaskExecStdinWriteRequest) (*pb.TaskExecStdinWriteResponse, error) {
-	_, p, err := r.process(q.GetTaskId(), q.GetExecId())
-	if err != nil {
-		return nil, err
+// filesCommand does what Modal's tool for files does when one is written or read: «sandbox_fs_utils.go», makeWriteFileCommand and
+// makeReadFileCommand. Whatever else it can, it can't here.
+func filesCommand(args []string) ([]string, error) {
+	var q struct{ WriteFile, ReadFile *struct{ Path string } }
+	if len(args) != 2 || json.Unmarshal([]byte(args[1]), &q) != nil {
+		return nil, status.Error(codes.InvalidArgument, "the tool takes one command")
 	}
-	p.stdin.mu.Lock()
-	have, over := uint64(len(p.stdin.b)), p.stdin.over
-	p.stdin.mu.Unlock()
-	switch data := q.GetData(); {
-	case q.GetOffset() > have:
-		return nil, status.Error(codes.InvalidArgument, "offset is beyond what was written")
-	case q.GetOffset()+uint64(len(data)) > have && over:
-		return nil, status.Error(codes.FailedPrecondition, "stdin is closed")
-	case q.GetOffset()+uint64(len(data)) > have:
-		_, _ = p.stdin.Write(data[have-q.GetOffset():])
+	switch {
+	case q.WriteFile != nil:
+		return []string{"sh", "-c", `mkdir -p "$(dirname "$0")" && exec cat >"$0"`, q.WriteFile.Path}, nil
+	case q.ReadFile != nil:
+		return []string{"cat", q.ReadFile.Path}, nil
 	}
-	if q.GetEof() {
-		p.stdin.end()
-	}
-	return &pb.TaskExecStdinWriteResponse{}, nil
+	return []string{"sh", "-c", "echo unknown command >&2; exit 2"}, nil
 }
 
 // TaskExecStdioRead sends what a program prints, from an offset on: «task_command_router_client.go», execStdioReader.
 func (r *router) TaskExecStdioRead(q *pb.TaskExecStdioReadRequest, out grpc.ServerStreamingServer[pb.TaskExecStdioReadResponse]) error {
-	_, p, err := r.process(q.GetTaskId(), q.GetExecId())
+	_, p, err := r.process(out.Context(), q.GetTaskId(), q.GetExecId())
 	if err != nil {
 		return err
 	}
@@ -196,8 +158,11 @@ func (r *router) TaskExecStdioRead(q *pb.TaskExecStdioReadRequest, out grpc.Serv
 	}
 	for at := int(q.GetOffset()); ; {
 		b, err := s.from(out.Context(), at)
-		if err != nil || len(b) == 0 {
-			return err
+		if err != nil {
+			return status.FromContextError(err).Err()
+		}
+		if len(b) == 0 {
+			return nil
 		}
 		if err := out.Send(pb.TaskExecStdioReadResponse_builder{Data: b}.Build()); err != nil {
 			return err
@@ -206,9 +171,19 @@ func (r *router) TaskExecStdioRead(q *pb.TaskExecStdioReadRequest, out grpc.Serv
 	}
 }
 
-// TaskExecWait tells how a program ended: «task_command_router_client.go», ExecWait.
+// exit is how a program ended.
+func (p *process) exit() (code, signal *int32) {
+	n := int32(p.cmd.ProcessState.ExitCode())
+	if w, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		n = int32(w.Signal())
+		return nil, &n
+	}
+	return &n, nil
+}
+
+// TaskExecWait tells how a program ended: «task_command_router_client.go», ExecWait. With its sandbox the router goes too.
 func (r *router) TaskExecWait(ctx context.Context, q *pb.TaskExecWaitRequest) (*pb.TaskExecWaitResponse, error) {
-	b, p, err := r.process(q.GetTaskId(), q.GetExecId())
+	b, p, err := r.process(ctx, q.GetTaskId(), q.GetExecId())
 	if err != nil {
 		return nil, err
 	}
@@ -219,27 +194,43 @@ func (r *router) TaskExecWait(ctx context.Context, q *pb.TaskExecWaitRequest) (*
 	case <-b.over:
 		return nil, status.Error(codes.Unavailable, "task has ended")
 	}
-	w, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if w.Signaled() {
-		n := int32(w.Signal())
-		return pb.TaskExecWaitResponse_builder{Signal: &n}.Build(), nil
-	}
-	n := int32(w.ExitStatus())
-	return pb.TaskExecWaitResponse_builder{Code: &n}.Build(), nil
+	code, signal := p.exit()
+	return pb.TaskExecWaitResponse_builder{Code: code, Signal: signal}.Build(), nil
 }
 
-// TaskSnapshotFilesystem makes an image of a sandbox's files: «Snapshots».
-func (r *router) TaskSnapshotFilesystem(_ context.Context, q *pb.TaskSnapshotFilesystemRequest) (*pb.TaskSnapshotFilesystemResponse, error) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	b, err := r.s.find(q.GetTaskId())
-	if err != nil || b.result != nil {
-		return nil, status.Error(codes.NotFound, "task is not running")
+// TaskExecPoll tells how a program ended, or nothing while it runs.
+func (r *router) TaskExecPoll(ctx context.Context, q *pb.TaskExecPollRequest) (*pb.TaskExecPollResponse, error) {
+	_, p, err := r.process(ctx, q.GetTaskId(), q.GetExecId())
+	if err != nil || p.running() {
+		return &pb.TaskExecPollResponse{}, err
 	}
-	id, err := r.s.copyFiles(b)
-	if err != nil {
-		return nil, status.Error(codes.Internal, err.Error())
-	}
-	r.s.images[id] = r.s.fresh(id)
-	return pb.TaskSnapshotFilesystemResponse_builder{ImageId: id}.Build(), nil
+	code, signal := p.exit()
+	return pb.TaskExecPollResponse_builder{Code: code, Signal: signal}.Build(), nil
 }
+
+// Exec is what a test sees of a program.
+type Exec struct {
+	ID      string
+	Args    []string
+	Asked   int // how often it was asked for
+	Started int // how often it was started
+	Running bool
+}
+
+// Execs are the programs that were started in a sandbox, in no order.
+func (s *Server) Execs(id string) []Exec {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, err := s.find(id)
+	if err != nil {
+		return nil
+	}
+	var all []Exec
+	for id, p := range b.execs {
+		all = append(all, Exec{id, p.args, p.asked, p.started, p.running()})
+	}
+	return all
+}
+
+// Starts counts the programs that were started in a sandbox.
+func (s *Server) Starts(id string) int { return len(s.Execs(id)) }
