@@ -100,7 +100,7 @@ func accountOf(variable func(string) string) (*account, error) {
 		return nil, err
 	}
 	a.Server = u.Scheme + "://" + u.Host
-	if set := os.Getenv(varServer); set != "" && set != cmp.Or(variable(varServer), set) { // which the client would obey
+	if set := os.Getenv(varServer); set != "" && set != variable(varServer) { // which the client would obey
 		return nil, &environment.Error{Kind: environment.ErrConfig, Op: varServer, Err: errors.New("the process's environment and hermes's own variables name two servers")}
 	}
 	a.local = loopback(u.Hostname()) || u.Hostname() == "172.21.0.1" // which the client takes for this machine too

@@ -37,7 +37,7 @@ func (m *machine) Exec(ctx context.Context, script string, stdin io.Reader, stdo
 		err = m.reason(ctx, err)
 		cancel(nil)
 		if stdin == nil && !errors.Is(err, environment.ErrGone) {
-			return -1, m.lost(err)
+			return -1, m.lost(ctx, err)
 		}
 		return -1, m.unbegun(ctx, err) // with input it waits for its program, which it is never given
 	}
@@ -92,7 +92,7 @@ func (c *command) follow(ctx context.Context, stdin io.Reader, stdout, stderr io
 	}
 	err = c.m.reason(ctx, context.Cause(c.run))
 	if fed || stdin == nil {
-		return -1, c.m.lost(err)
+		return -1, c.m.lost(ctx, err)
 	}
 	return -1, c.m.unbegun(ctx, err)
 }

@@ -4,8 +4,10 @@ package modal_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -63,6 +65,14 @@ type trial = cloudtest.Trial[*lab]
 
 // residentPath is the binary that the engine's rows bring.
 var residentPath string
+
+func TestAccess_NoServerIsAskedButTheOneThatWasLookedAt(t *testing.T) { // CLD-5
+	l := newLab(t)
+	t.Setenv("MODAL_SERVER_URL", "https://elsewhere.example") // the client would obey it
+	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrConfig) || !strings.Contains(err.Error(), "two servers") {
+		t.Errorf("%v", err)
+	}
+}
 
 func TestFaults_EachGivesTheErrorThatItShould(t *testing.T) { // CON-2, CON-3, CLD-1, CLD-4, CLD-5, MGR-4
 	residentPath = residenttest.Binary(t)

@@ -133,7 +133,10 @@ func (s *service) create(ctx context.Context, app *sdk.App, image *sdk.Image, o 
 	want := &sdk.SandboxCreateParams{
 		Name: o.Name, Command: sleeper, Timeout: s.c.Timeout, IdleTimeout: s.c.idle(), CPU: s.c.CPU, CPULimit: s.c.CPU,
 		MemoryMiB: s.c.MemoryMB, MemoryLimitMiB: s.c.MemoryMB, BlockNetwork: !s.c.Network, GPU: s.c.GPU,
-		Tags: map[string]string{tagTask: o.Task, tagHome: o.Owner, tagUse: o.Use, tagName: o.Name, tagFiles: s.made()},
+		Tags: map[string]string{tagTask: o.Task, tagHome: o.Owner, tagUse: o.Use, tagName: o.Name},
+	}
+	if made := s.made(); made != "" {
+		want.Tags[tagFiles] = made
 	}
 	for r := range strings.SplitSeq(s.c.Region, ",") {
 		if r = strings.TrimSpace(r); r != "" {

@@ -234,16 +234,21 @@ func (m *machine) reason(ctx context.Context, err error) error {
 	return err
 }
 
-// unbegun is a script that was not started. After that nothing else can be expected of this contact.
-func (m *machine) unbegun(ctx context.Context, err error) error {
+// fails says that nothing else can be expected of this contact, unless it is only that nobody waits any longer.
+func (m *machine) fails(ctx context.Context) {
 	if ctx.Err() == nil {
 		m.finish()
 	}
+}
+
+// unbegun is a script that was not started.
+func (m *machine) unbegun(ctx context.Context, err error) error {
+	m.fails(ctx)
 	return &environment.Error{Kind: environment.ErrNotStarted, Op: "run a shell in sandbox " + m.name, Err: m.s.told(err)}
 }
 
 // lost is a script of which nobody knows what became of it.
-func (m *machine) lost(err error) error {
-	m.finish()
+func (m *machine) lost(ctx context.Context, err error) error {
+	m.fails(ctx)
 	return &environment.Error{Kind: environment.ErrLost, Op: "follow a shell in sandbox " + m.name, Err: m.s.told(err)}
 }

@@ -49,7 +49,11 @@ func (s *service) End(ctx context.Context, r cloud.Record) error {
 		return err
 	}
 	defer sb.Detach() //nolint:errcheck // it has no error
-	old, err := s.keep(ctx, sb, r.Task)
+	tags, err := sb.GetTags(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("ask what it was made from: %w", err)
+	}
+	old, err := s.keep(ctx, sb, filesKey(r.Task, tags[tagFiles]))
 	switch {
 	case errors.Is(err, environment.ErrGone) || err != nil && ctx.Err() != nil: // whoever comes next has another try
 		return err
@@ -66,11 +70,7 @@ func (s *service) End(ctx context.Context, r cloud.Record) error {
 }
 
 // keep records a snapshot of a sandbox's files, and gives the one that it replaces.
-func (s *service) keep(ctx context.Context, sb *sdk.Sandbox, task string) (old string, err error) {
-	tags, err := sb.GetTags(ctx, nil)
-	if err != nil {
-		return "", fmt.Errorf("ask what it was made from: %w", err)
-	}
+func (s *service) keep(ctx context.Context, sb *sdk.Sandbox, key string) (old string, err error) {
 	image, err := sb.SnapshotFilesystem(ctx, &sdk.SandboxSnapshotFilesystemParams{Timeout: snapshotTime, TTL: sdk.NoExpiryTTL})
 	if err != nil {
 		if gone := s.lives(ctx, sb); errors.Is(gone, environment.ErrGone) {
@@ -78,7 +78,7 @@ func (s *service) keep(ctx context.Context, sb *sdk.Sandbox, task string) (old s
 		}
 		return "", fmt.Errorf("take a snapshot: %w", err)
 	}
-	if old, err = s.files.Put(ctx, filesKey(task, tags[tagFiles]), image.ImageID); err != nil {
+	if old, err = s.files.Put(ctx, key, image.ImageID); err != nil {
 		s.forget(ctx, image.ImageID) // nobody would ever find it
 		return "", err
 	}
