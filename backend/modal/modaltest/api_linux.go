@@ -101,8 +101,8 @@ func (a *api) SandboxCreate(_ context.Context, r *pb.SandboxCreateRequest) (*pb.
 	return pb.SandboxCreateResponse_builder{SandboxId: b.ID}.Build(), nil
 }
 
-// create makes a sandbox. Names are unique among those of an app that run: «Sandboxes», named sandboxes, and «sandbox.go», Create. What
-// there may be at once is limited: «errors.go», ResourceExhaustedError. The server is locked.
+// create makes a sandbox. Names are unique among those of an app that run: «sandbox.go», ExperimentalSetName and FromName. What there may
+// be at once is limited: «errors.go», ResourceExhaustedError. The server is locked.
 func (s *Server) create(b *box, tags []*pb.SandboxTag) error {
 	d := b.Definition
 	from, err := s.picture(d.GetImageId())
@@ -117,6 +117,8 @@ func (s *Server) create(b *box, tags []*pb.SandboxTag) error {
 		return err
 	case !slices.Contains(slices.Collect(maps.Values(s.apps)), b.App):
 		return status.Error(codes.NotFound, "App not found")
+	case b.time() > longestTime:
+		return status.Error(codes.InvalidArgument, "timeout must be at most 24 hours")
 	case d.GetName() != "" && s.named(b.App, d.GetName()) != nil:
 		return status.Error(codes.AlreadyExists, "Sandbox with name '"+d.GetName()+"' already exists")
 	case s.Quota > 0 && on >= s.Quota:

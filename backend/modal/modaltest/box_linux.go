@@ -52,8 +52,11 @@ var (
 	idle       = result(pb.GenericResult_GENERIC_STATUS_IDLE_TIMEOUT, 0)
 )
 
-// defaultTime is how long a sandbox may live of which nothing is said: «sandbox.go», buildSandboxCreateRequestProto.
-const defaultTime = 300 * time.Second
+// defaultTime is how long a sandbox may live of which nothing is said, longestTime what may be said: «Sandboxes», timeouts.
+const (
+	defaultTime = 5 * time.Minute
+	longestTime = 24 * time.Hour
+)
 
 // start has a sandbox run its program, with whose end it ends too. The server is locked.
 func (s *Server) start(b *box) error {
@@ -124,8 +127,8 @@ func (b *box) time() time.Duration {
 	return defaultTime
 }
 
-// age ends a sandbox whose time is over, or in which nothing has run for its idle time, whatever comes first: «Sandboxes», timeouts. A
-// program that runs, and one that is given something to read, are use.
+// age ends a sandbox whose time is over, or in which nothing has run for its idle time, whatever comes first: «Sandboxes», idle
+// timeouts. A program that runs, and one that is given something to read, are use.
 func (b *box) age(now time.Time) {
 	for _, p := range b.execs {
 		if p.running() {

@@ -3,6 +3,7 @@
 package modaltest_test
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -176,6 +177,35 @@ func TestFault_ConnectionsAreCutAndFreeze(t *testing.T) {
 	if err := <-polled; err != nil {
 		t.Error(err)
 	}
+}
+
+func TestFault_AConnectionThatIsCutUnderARequestDoesntDoItTwice(t *testing.T) {
+	u := newUser(t, modaltest.New(t))
+	g := modaltest.NewGate()
+	u.s.Fault("SandboxCreateV2", 1, g.After)
+	made := make(chan error)
+	go func() {
+		_, err := u.c.Sandboxes.ExperimentalCreate(bound(t), u.app, u.image, nil)
+		made <- err
+	}()
+	<-g.Came()
+	u.s.Cut(modaltest.Control)
+	if err := <-made; err != nil || u.s.Made() != 1 || u.s.Heard("SandboxCreateV2") != 2 {
+		t.Errorf("%v, %d made", err, u.s.Made())
+	}
+}
+
+func TestFault_AnImageFails(t *testing.T) {
+	u := newUser(t, modaltest.New(t))
+	u.s.Fault("ImageGetOrCreate", 1, modaltest.Change(func(m *pb.ImageGetOrCreateResponse) {
+		m.SetResult(pb.GenericResult_builder{Status: pb.GenericResult_GENERIC_STATUS_FAILURE, Exception: "manifest unknown"}.Build())
+	}))
+	var failed modal.RemoteError
+	if _, err := u.image.Build(t.Context(), u.app, nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "manifest unknown") {
+		t.Errorf("%v", err)
+	}
+	u.s.Lose("im-FROM-debian-12")
+	u.make(t, nil)
 }
 
 func TestTokens_AreAskedForAnewOnlyWhenTheClientSeesThemEnd(t *testing.T) {

@@ -3,7 +3,7 @@
 // Package modaltest is a Modal for tests: a local server that answers as the public service does, whose sandboxes are real processes in
 // namespaces of their own. Modal documents its API by its clients: beside each behaviour stands where it is described or relied upon.
 // «sandbox.go» and the like are files of https://github.com/modal-labs/modal-client/tree/main/go, v0.11.1, «proto» the comments in its
-// proto/modal_proto, «Sandboxes», «Snapshots» and the like pages below https://modal.com/docs/guide.
+// proto/modal_proto, «Sandboxes» is https://modal.com/docs/guide/sandboxes.
 package modaltest
 
 import (

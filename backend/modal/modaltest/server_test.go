@@ -270,6 +270,15 @@ func TestServer_SandboxesEndWithTheirTime(t *testing.T) {
 	}
 }
 
+func TestServer_NoneLivesForMoreThanADay(t *testing.T) {
+	u := newUser(t, modaltest.New(t))
+	_, err := u.c.Sandboxes.ExperimentalCreate(t.Context(), u.app, u.image, &modal.SandboxCreateParams{Timeout: 25 * time.Hour})
+	if status.Code(err) != codes.InvalidArgument {
+		t.Errorf("%v", err)
+	}
+	u.make(t, &modal.SandboxCreateParams{Timeout: 24 * time.Hour})
+}
+
 func TestServer_AProgramThatRunsIsUse(t *testing.T) {
 	u := newUser(t, modaltest.New(t))
 	sb := u.make(t, &modal.SandboxCreateParams{Timeout: time.Hour, IdleTimeout: time.Minute})
