@@ -23,18 +23,24 @@ func OpenSnapshots(home, name string) *Snapshots {
 
 // Get gives the reference of a key, "" where there is none.
 func (s *Snapshots) Get(key string) (string, error) {
+	refs, err := s.All()
+	return refs[key], err
+}
+
+// All gives the references by their keys.
+func (s *Snapshots) All() (map[string]string, error) {
 	b, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return nil, nil
 	}
 	refs := map[string]string{}
 	if err == nil {
 		err = json.Unmarshal(b, &refs)
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the references to snapshots: %w", err)
+		return nil, fmt.Errorf("read the references to snapshots: %w", err)
 	}
-	return refs[key], nil
+	return refs, nil
 }
 
 // Put records the reference of a snapshot that was made, and gives the one that it replaces, which may be deleted then.

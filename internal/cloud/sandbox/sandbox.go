@@ -115,6 +115,7 @@ type Options struct {
 	At, Account string // see cloud.Record
 	Owner       string // the HERMES_HOME on this machine
 	Kept        bool
+	Leaves      string        // tells people what becomes of one that is kept, when it is let go of; "" = it rests
 	MadeOf      string        // what it is made of: of something else it is another sandbox
 	Idle        time.Duration // after which the cloud stops it without a sign of use
 	Lifetime    time.Duration // after which the cloud deletes it, counted as the cloud does
@@ -299,7 +300,7 @@ func Probe(ctx context.Context, o Options) []string {
 func (p *place) guards() string {
 	end := "deleted when it is let go of"
 	if p.Kept {
-		end = "kept, at rest, when it is let go of"
+		end = cmp.Or(p.Leaves, "kept, at rest") + " when it is let go of"
 	}
 	most := p.Max
 	if most <= 0 {
