@@ -64,7 +64,7 @@ func probe(ctx context.Context, o environment.OpenOptions) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return sandbox.Probe(ctx, s)
+	return append(sandbox.Probe(ctx, s), left(o.HermesHome)...)
 }
 
 // optionsOf decides what a sandbox is made of and how long it may live.
@@ -78,7 +78,7 @@ func optionsOf(o environment.OpenOptions) (sandbox.Options, error) {
 		return sandbox.Options{}, err
 	}
 	s := &service{account: a, c: c, image: cmp.Or(o.Overrides["modal_image"], c.Image), task: o.Key, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
-	s.files = cloud.OpenSnapshots(o.HermesHome, "modal_snapshots.json")
+	s.files = snapshots(o.HermesHome)
 	if o.Stderr != nil {
 		s.say = func(text string) { fmt.Fprintln(o.Stderr, text) }
 	}
@@ -86,7 +86,7 @@ func optionsOf(o environment.OpenOptions) (sandbox.Options, error) {
 		return sandbox.Options{}, err
 	}
 	return sandbox.Options{
-		Cloud: s, Open: o, Title: "Modal", HowEnd: howToEnd,
+		Cloud: s, Open: o, Title: "Modal", HowEnd: howToEnd, Leaves: "ended, and its files kept as a snapshot,",
 		Ends:    fmt.Sprintf("ended by Modal %v after its last use, and %v after it was made at the latest", c.idle(), c.Timeout),
 		Backend: name, At: a.Server, Account: cloud.Account(a.ID + " " + a.Environment), Owner: envs.Owner(o.HermesHome), Kept: c.Kept,
 		MadeOf: fmt.Sprintf("%q %v %d %v %q %q", s.image, c.CPU, c.MemoryMB, c.Network, c.GPU, c.Region),

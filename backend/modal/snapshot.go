@@ -8,6 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/modal-labs/modal-client/go"
@@ -16,8 +19,29 @@ import (
 	"github.com/hermes-runtime/hermes/internal/cloud"
 )
 
+// keyPrefix begins the keys of snapshots of one's own account.
+const keyPrefix = "direct:"
+
 // snapshotTime bounds taking a snapshot; it is the client's own default.
 const snapshotTime = 55 * time.Second
+
+// snapshots are the references to what the tasks of a HERMES_HOME have left.
+func snapshots(home string) *cloud.Snapshots {
+	return cloud.OpenSnapshots(home, "modal_snapshots.json")
+}
+
+// left tells people of them.
+func left(home string) []string {
+	refs, err := snapshots(home).All()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(refs)) {
+		lines = append(lines, fmt.Sprintf("the files of task %s are kept as the image %s, which costs what its storage does", strings.TrimPrefix(key, keyPrefix), refs[key]))
+	}
+	return lines
+}
 
 // made stands for the image that sandboxes of this task are made from; nothing stands for the default.
 func (s *service) made() string {
@@ -32,7 +56,7 @@ func (s *service) made() string {
 func (s *service) key() string { return filesKey(s.task, s.made()) }
 
 func filesKey(task, made string) string {
-	key := "direct:" + task
+	key := keyPrefix + task
 	if made != "" {
 		key += "@" + made
 	}

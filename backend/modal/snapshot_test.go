@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/hermes-runtime/hermes/environment"
 )
 
 // keptOnce has a task leave a file in a first snapshot.
@@ -121,6 +123,15 @@ func TestSnapshot_OneThatIsRefusedIsDroppedOnceSomethingElseDoes(t *testing.T) {
 	}
 	shut(t, e)
 	l.agree(t, 0)
+}
+
+func TestProbe_TellsOfFilesThatAreKept(t *testing.T) { // they cost
+	l, first := keptOnce(t)
+	b, _ := environment.Lookup("modal")
+	lines := strings.Join(b.Probe(t.Context(), l.options()), "\n")
+	if want := "the files of task test are kept as the image " + first; !strings.Contains(lines, want) || !strings.Contains(lines, "kept as a snapshot, when it is let go of") {
+		t.Errorf("it doesn't say %q:\n%s", want, lines)
+	}
 }
 
 func TestSnapshot_AFileOfReferencesThatIsBrokenLosesNothing(t *testing.T) {
