@@ -3,11 +3,9 @@
 package daytona_test
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/hermes-runtime/hermes/backend/daytona"
 	"github.com/hermes-runtime/hermes/backend/daytona/daytonatest"
@@ -20,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	daytonatest.Main()
-	runtimeProcess()
+	cloudtest.Runtime(runtimeOf)
 	code := m.Run()
 	residenttest.Done()
 	os.Exit(code)
@@ -73,14 +71,7 @@ func (l *lab) open(t testing.TB) environment.Environment {
 }
 
 // anew opens a place that its test closes.
-func (l *lab) anew(t *testing.T) environment.Environment {
-	t.Helper()
-	e, err := l.Try(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
+func (l *lab) anew(t *testing.T) environment.Environment { t.Helper(); return cloudtest.Open(t, l) }
 
 // Made counts the sandboxes that ever were made.
 func (l *lab) Made() int { return l.s.Made() }
@@ -109,16 +100,7 @@ func (l *lab) agree(t testing.TB, running int) { t.Helper(); cloudtest.Agree(t, 
 
 func run(t testing.TB, e environment.Environment, script string) string {
 	t.Helper()
-	var out bytes.Buffer
-	if _, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute}); err != nil {
-		t.Fatalf("%s: %v", script, err)
-	}
-	return out.String()
+	return cloudtest.Output(t, e, script)
 }
 
-func shut(t testing.TB, e environment.Environment) {
-	t.Helper()
-	if err := e.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
-}
+func shut(t testing.TB, e environment.Environment) { t.Helper(); cloudtest.Shut(t, e) }

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
 	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
 	"github.com/hermes-runtime/hermes/internal/engine"
@@ -40,12 +39,10 @@ const wrapper = `m=$2; exec 3>&1; n=; command -v setsid >/dev/null 2>&1 && n=set
 
 // toolbox is what runs programs in one sandbox, and keeps its files.
 type toolbox struct {
+	*sandbox.Contact
 	api  *cloud.API
-	name string          // of the sandbox
 	life context.Context // ends with Close
 	end  context.CancelFunc
-	over chan struct{}
-	once sync.Once
 
 	mu   sync.Mutex
 	idle []string          // sessions in which nothing runs
@@ -53,15 +50,12 @@ type toolbox struct {
 }
 
 func newToolbox(api *cloud.API, name string) *toolbox {
-	t := &toolbox{api: api, name: name, over: make(chan struct{}), held: map[string]string{}}
+	t := &toolbox{Contact: sandbox.NewContact(name), api: api, held: map[string]string{}}
 	t.life, t.end = context.WithCancel(context.Background())
 	return t
 }
 
 var _ sandbox.Machine = (*toolbox)(nil)
-
-// Done is closed when no command can be started in the sandbox any more.
-func (t *toolbox) Done() <-chan struct{} { return t.over }
 
 // Close ends the shells.
 func (t *toolbox) Close(ctx context.Context) error {
@@ -73,22 +67,13 @@ func (t *toolbox) Close(ctx context.Context) error {
 	}
 	t.idle, t.held = nil, map[string]string{}
 	t.mu.Unlock()
-	if t.isOver() {
+	if t.Over() {
 		return nil // they end with the sandbox
 	}
 	for _, s := range all {
 		_ = t.api.Do(ctx, cloud.Call{Method: http.MethodDelete, Path: session(s)}) // it ends with the sandbox at the latest
 	}
 	return nil
-}
-
-func (t *toolbox) isOver() bool {
-	select {
-	case <-t.over:
-		return true
-	default:
-		return false
-	}
 }
 
 func session(id string) string { return "/process/session/" + url.PathEscape(id) }
@@ -115,7 +100,7 @@ func (t *toolbox) acquire(ctx context.Context) (string, error) {
 func (t *toolbox) Exec(ctx context.Context, script string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
 	s, err := t.acquire(ctx)
 	if err != nil {
-		return -1, t.unbegun(ctx, err)
+		return -1, t.Unbegun(ctx, err)
 	}
 	c := &command{t: t, session: s, mark: "h" + cloud.Token(), stdout: stdout, stderr: stderr, code: -1}
 	input := ""
@@ -133,26 +118,12 @@ func (t *toolbox) Exec(ctx context.Context, script string, stdin io.Reader, stdo
 		err = errors.New("the server names no command")
 		fallthrough
 	case err != nil && !cloud.Refused(err) && stdin == nil: // with input it waits for its program, which it is never given
-		return -1, t.lost(err)
+		return -1, t.Lost(err)
 	case err != nil:
-		return -1, t.unbegun(ctx, err)
+		return -1, t.Unbegun(ctx, err)
 	}
 	c.id = answer.ID
 	return c.run(ctx, stdin)
-}
-
-// unbegun is a script that was not started. After that nothing else can be expected of this contact.
-func (t *toolbox) unbegun(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		t.once.Do(func() { close(t.over) })
-	}
-	return &environment.Error{Kind: environment.ErrNotStarted, Op: "run a shell in sandbox " + t.name, Err: err}
-}
-
-// lost is a script of which nobody knows what became of it.
-func (t *toolbox) lost(err error) error {
-	t.once.Do(func() { close(t.over) })
-	return &environment.Error{Kind: environment.ErrLost, Op: "follow a shell in sandbox " + t.name, Err: err}
 }
 
 // command is a script on its way.
@@ -182,7 +153,7 @@ func (c *command) run(ctx context.Context, stdin io.Reader) (int, error) {
 	}
 	var err error
 	for try := range follows {
-		if try > 0 && rest(following, time.Second<<(try-1)) != nil {
+		if try > 0 && cloud.Rest(following, time.Second<<(try-1)) != nil {
 			break
 		}
 		var again bool
@@ -200,9 +171,9 @@ func (c *command) run(ctx context.Context, stdin io.Reader) (int, error) {
 		return -1, context.Cause(ctx)
 	}
 	if c.input == nil || c.input.Stop() {
-		return -1, c.t.lost(err)
+		return -1, c.t.Lost(err)
 	}
-	return -1, c.t.unbegun(ctx, err)
+	return -1, c.t.Unbegun(ctx, err)
 }
 
 func (c *command) whole() bool { return c.hasCode && c.ends == 2 }

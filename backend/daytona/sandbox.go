@@ -106,36 +106,21 @@ func (s *service) Find(ctx context.Context, r cloud.Record) (sandbox.Box, error)
 	return b.known(), nil
 }
 
-// Make asks for a sandbox. Where it isn't known whether that was heard, it is looked for by name: it is never made twice.
+// Make asks for a sandbox.
 func (s *service) Make(ctx context.Context, o sandbox.Order) (b sandbox.Box, begun bool, err error) {
 	want := s.want
 	want.Name, want.Labels = o.Name, map[string]string{labelTask: o.Task, labelHome: o.Owner, labelUse: o.Use}
 	var made box
-	call := cloud.Call{Method: http.MethodPost, Path: "/sandbox", Body: want, Into: &made}
-	call.Before = func(ctx context.Context) (bool, error) {
-		_, err := s.get(ctx, o.Name)
-		if errors.Is(err, environment.ErrGone) {
-			return false, nil
-		}
-		return err == nil, err
-	}
-	err = s.api.Do(ctx, call)
-	if err == nil && made.ID != "" {
-		return made.known(), true, nil
-	}
-	if cloud.Refused(err) && cloud.Status(err) != http.StatusConflict {
-		return b, false, err
-	}
-	found, gerr := s.get(context.WithoutCancel(ctx), o.Name)
-	switch {
-	case gerr != nil && err == nil:
-		return b, true, fmt.Errorf("the answer names no sandbox: %w", gerr)
-	case gerr != nil:
-		return b, !errors.Is(gerr, environment.ErrGone), err
-	case found.Labels[labelUse] != o.Use:
-		return b, false, sandbox.Taken(o.Name)
-	}
-	return found.known(), true, nil
+	return sandbox.Making{
+		API: s.api, Call: cloud.Call{Method: http.MethodPost, Path: "/sandbox", Body: want, Into: &made}, Order: o,
+		Answer: func() (sandbox.Box, error) {
+			if made.ID == "" {
+				return sandbox.Box{}, fmt.Errorf("the answer about sandbox %s names no sandbox", o.Name)
+			}
+			return made.known(), nil
+		},
+		Find: func(ctx context.Context) (sandbox.Box, error) { return s.Find(ctx, cloud.Record{Name: o.Name}) },
+	}.Do(ctx)
 }
 
 // Up waits until a sandbox runs, and starts it if it doesn't.
@@ -163,7 +148,7 @@ func (s *service) Up(ctx context.Context, b sandbox.Box, limit time.Duration) (u
 		case sandbox.Unknown:
 			return up, started, fmt.Errorf("it is in state %q, which hermes doesn't know", now.State)
 		}
-		if err := rest(ctx, pause); err != nil {
+		if err := cloud.Rest(ctx, pause); err != nil {
 			return up, started, fmt.Errorf("%w; its state is %s", err, now.State)
 		}
 	}
@@ -172,17 +157,6 @@ func (s *service) Up(ctx context.Context, b sandbox.Box, limit time.Duration) (u
 // changing tells whether the API may not hear of something because the sandbox is on its way elsewhere.
 func changing(err error) bool {
 	return cloud.Status(err) == http.StatusConflict || cloud.Status(err) == http.StatusBadRequest
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // End stops a sandbox that is kept and deletes another, and sees it on its way.
@@ -219,7 +193,7 @@ func (a *access) end(ctx context.Context, id string, c cloud.Call, there ...sand
 		switch k := states[s.State]; {
 		case slices.Contains(there, k):
 			return nil
-		case k != sandbox.Coming && k != sandbox.Leaving || rest(ctx, pause) != nil:
+		case k != sandbox.Coming && k != sandbox.Leaving || cloud.Rest(ctx, pause) != nil:
 			return err
 		}
 	}

@@ -3,7 +3,6 @@
 package vercel_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -210,48 +209,20 @@ func TestLife_NoMoreRunThanAreAllowed(t *testing.T) { // CLD-3
 	l.agree(t, 0)
 }
 
-// runtimeRole makes this program a runtime that uses a sandbox until it is killed: the value is the HERMES_HOME.
-const runtimeRole = "HERMES_TEST_VERCEL_RUNTIME"
-
-func runtimeProcess() {
-	home := os.Getenv(runtimeRole)
-	if home == "" {
-		return
-	}
+// runtimeOf is a runtime that uses a sandbox until it is killed.
+func runtimeOf(home string) error {
 	b, _ := environment.Lookup("vercel_sandbox")
 	c := b.Config().(*vercel.Config)
-	c.Resident, c.Kept, c.URL = "off", os.Getenv(runtimeRole+"_KEPT") == "true", os.Getenv(runtimeRole+"_URL")
+	c.Resident, c.Kept, c.URL = "off", os.Getenv("HERMES_TEST_KEPT") == "true", os.Getenv("HERMES_TEST_URL")
 	_, err := b.Open(context.Background(), environment.OpenOptions{Key: "test", HermesHome: home, Config: c})
-	fmt.Println(err)
-	select {}
+	return err
 }
 
 func TestLife_WhatADeadRuntimeLeftIsEndedByTheNext(t *testing.T) { // CLD-3
 	for _, kept := range []bool{true, false} {
 		l := newLab(t)
-		exe, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), runtimeRole+"="+l.o.HermesHome, fmt.Sprintf("%s_KEPT=%v", runtimeRole, kept), runtimeRole+"_URL="+l.s.URL)
-		for name, value := range l.vars {
-			cmd.Env = append(cmd.Env, name+"="+value)
-		}
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if line, err := bufio.NewReader(out).ReadString('\n'); line != "<nil>\n" {
-			t.Errorf("it can't use a sandbox: %q, %v", line, err)
-		}
-		l.agree(t, 1)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		l.config.Kept = false
+		l.vars["HERMES_TEST_KEPT"], l.vars["HERMES_TEST_URL"] = fmt.Sprint(kept), l.s.URL
+		cloudtest.Kill(t, l.o.HermesHome, l.vars, func() { l.agree(t, 1) })
 		e := l.anew(t) // another one
 		l.agree(t, 1)
 		shut(t, e)

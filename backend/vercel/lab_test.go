@@ -3,11 +3,9 @@
 package vercel_test
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/hermes-runtime/hermes/backend/vercel"
 	"github.com/hermes-runtime/hermes/backend/vercel/verceltest"
@@ -21,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	cloudtest.Main()
-	runtimeProcess()
+	cloudtest.Runtime(runtimeOf)
 	code := m.Run()
 	residenttest.Done()
 	os.Exit(code)
@@ -63,14 +61,7 @@ func (l *lab) Try(ctx context.Context) (environment.Environment, error) {
 }
 
 // anew opens a place that its test closes.
-func (l *lab) anew(t *testing.T) environment.Environment {
-	t.Helper()
-	e, err := l.Try(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
+func (l *lab) anew(t *testing.T) environment.Environment { t.Helper(); return cloudtest.Open(t, l) }
 
 // Made counts the sandboxes that ever were made.
 func (l *lab) Made() int { return l.s.Made() }
@@ -99,19 +90,10 @@ func (l *lab) agree(t testing.TB, running int) { t.Helper(); cloudtest.Agree(t, 
 
 func run(t testing.TB, e environment.Environment, script string) string {
 	t.Helper()
-	var out bytes.Buffer
-	if _, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute}); err != nil {
-		t.Fatalf("%s: %v", script, err)
-	}
-	return out.String()
+	return cloudtest.Output(t, e, script)
 }
 
-func shut(t testing.TB, e environment.Environment) {
-	t.Helper()
-	if err := e.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
-}
+func shut(t testing.TB, e environment.Environment) { t.Helper(); cloudtest.Shut(t, e) }
 
 func TestVercel_RunsACommandThereAndLeavesNothing(t *testing.T) { // CLD-1
 	l := newLab(t)

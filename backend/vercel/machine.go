@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
 	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
 )
@@ -28,27 +27,23 @@ const (
 
 // machine runs programs in one session of a sandbox.
 type machine struct {
-	a             *access
-	name, session string
-	life          context.Context // ends with Close
-	end           context.CancelFunc
-	over          chan struct{}
-	once          sync.Once
+	*sandbox.Contact
+	a       *access
+	session string
+	life    context.Context // ends with Close
+	end     context.CancelFunc
 
 	mu   sync.Mutex
 	held map[string]bool // commands that somebody hung up on
 }
 
 func newMachine(a *access, b sandbox.Box) *machine {
-	m := &machine{a: a, name: b.Name, session: b.Session, over: make(chan struct{}), held: map[string]bool{}}
+	m := &machine{Contact: sandbox.NewContact(b.Name), a: a, session: b.Session, held: map[string]bool{}}
 	m.life, m.end = context.WithCancel(context.Background())
 	return m
 }
 
 var _ sandbox.Machine = (*machine)(nil)
-
-// Done is closed when no command can be started in the session any more.
-func (m *machine) Done() <-chan struct{} { return m.over }
 
 // Close ends the commands that somebody hung up on.
 func (m *machine) Close(ctx context.Context) error {
@@ -86,20 +81,6 @@ func (m *machine) hold(id string) {
 	if id != "" && m.held != nil {
 		m.held[id] = true
 	}
-}
-
-// unbegun is a script that was not started. After that nothing else can be expected of this contact.
-func (m *machine) unbegun(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		m.once.Do(func() { close(m.over) })
-	}
-	return &environment.Error{Kind: environment.ErrNotStarted, Op: "run a shell in sandbox " + m.name, Err: err}
-}
-
-// lost is a script of which nobody knows what became of it.
-func (m *machine) lost(err error) error {
-	m.once.Do(func() { close(m.over) })
-	return &environment.Error{Kind: environment.ErrLost, Op: "follow a shell in sandbox " + m.name, Err: err}
 }
 
 // Upload writes a file of this machine there.

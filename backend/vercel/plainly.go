@@ -48,15 +48,15 @@ func (m *machine) Exec(ctx context.Context, script string, stdin io.Reader, stdo
 		m.hold(t.id)
 		return -1, context.Cause(ctx)
 	case t.id == "" && stdin == nil && !cloud.Refused(err):
-		return -1, m.lost(err)
+		return -1, m.Lost(err)
 	case t.id == "": // with input it waits for its program, which it is never given
-		return -1, m.unbegun(ctx, err)
+		return -1, m.Unbegun(ctx, err)
 	}
 	m.hold(t.id)
 	if c.input != nil && !c.input.Stop() {
-		return -1, m.unbegun(ctx, err)
+		return -1, m.Unbegun(ctx, err)
 	}
-	return -1, m.lost(err)
+	return -1, m.Lost(err)
 }
 
 // command is what a script prints and reads.

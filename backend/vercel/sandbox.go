@@ -138,47 +138,36 @@ func goneError(name string) error {
 
 // Find looks for a sandbox by its name, which is its id, too.
 func (s *service) Find(ctx context.Context, r cloud.Record) (sandbox.Box, error) {
-	b, err := s.get(ctx, r.Name)
-	if err != nil {
-		return sandbox.Box{}, err
+	b, err := knownOr(s.get(ctx, r.Name))
+	if err == nil {
+		s.runs(b.Session, time.Time{})
 	}
-	s.runs(b.Session, time.Time{})
-	return b.known(), nil
+	return b, err
 }
 
-// Make asks for a sandbox. Where it isn't known whether that was heard, it is looked for by name: it is never made twice.
+// Make asks for a sandbox.
 func (s *service) Make(ctx context.Context, o sandbox.Order) (b sandbox.Box, begun bool, err error) {
 	want := s.want
 	want.Name, want.Tags = o.Name, map[string]string{tagTask: o.Task, tagHome: o.Owner, tagUse: o.Use}
 	var r answer
-	call := cloud.Call{Method: http.MethodPost, Path: "/v2/sandboxes", Query: s.query(), Body: want, Into: &r}
-	call.Before = func(ctx context.Context) (bool, error) {
-		_, err := s.get(ctx, o.Name)
-		if errors.Is(err, environment.ErrGone) {
-			return false, nil
-		}
-		return err == nil, err
-	}
 	ends := time.Now().Add(idle)
-	if err = s.api.Do(ctx, call); err == nil {
-		var made *box
-		if made, err = r.box(o.Name); err == nil {
-			s.runs(made.Session, ends)
-			return made.known(), true, nil
-		}
+	b, begun, err = sandbox.Making{
+		API: s.api, Call: cloud.Call{Method: http.MethodPost, Path: "/v2/sandboxes", Query: s.query(), Body: want, Into: &r}, Order: o,
+		Answer: func() (sandbox.Box, error) { return knownOr(r.box(o.Name)) },
+		Find:   func(ctx context.Context) (sandbox.Box, error) { return knownOr(s.get(ctx, o.Name)) },
+	}.Do(ctx)
+	if err == nil {
+		s.runs(b.Session, ends)
 	}
-	if cloud.Refused(err) && cloud.Status(err) != http.StatusConflict {
-		return b, false, err
+	return b, begun, err
+}
+
+// knownOr is what hermes wants to know, unless that failed.
+func knownOr(b *box, err error) (sandbox.Box, error) {
+	if err != nil {
+		return sandbox.Box{}, err
 	}
-	found, gerr := s.get(context.WithoutCancel(ctx), o.Name)
-	switch {
-	case gerr != nil:
-		return b, !errors.Is(gerr, environment.ErrGone), err
-	case found.Tags[tagUse] != o.Use:
-		return b, false, sandbox.Taken(o.Name)
-	}
-	s.runs(found.Session, time.Time{})
-	return found.known(), true, nil
+	return b.known(), nil
 }
 
 // Up waits until a sandbox runs, and starts it if it sleeps. One that isn't persistent is gone with its session.
@@ -207,20 +196,9 @@ func (s *service) Up(ctx context.Context, b sandbox.Box, limit time.Duration) (u
 		case up.State != sandbox.Coming && !s.want.Persistent:
 			return up, anew, &environment.Error{Kind: environment.ErrGone, Op: "reach sandbox " + b.Name, Err: fmt.Errorf("it is %s, and its files ended with it", up.Says)}
 		}
-		if err := rest(ctx, pause); err != nil {
+		if err := cloud.Rest(ctx, pause); err != nil {
 			return up, anew, fmt.Errorf("%w; it is %s", err, up.Says)
 		}
-	}
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -69,7 +69,7 @@ func (t *tape) play(ctx context.Context, start cloud.Call) error {
 		case try == follows || final(why):
 			return why
 		}
-		if try > 0 && rest(ctx, time.Second<<(try-1)) != nil {
+		if try > 0 && cloud.Rest(ctx, time.Second<<(try-1)) != nil {
 			return context.Cause(ctx)
 		}
 		began, seen := time.Now(), t.out.seen+t.err.seen
@@ -137,7 +137,7 @@ func (t *tape) ask(ctx context.Context, c cloud.Call) error {
 // watch hangs up on a stream that is silent although the command has ended, or of which nobody knows anything any more.
 func (t *tape) watch(ctx context.Context, hangUp context.CancelCauseFunc) {
 	id := t.id
-	for rest(ctx, silentTime) == nil {
+	for cloud.Rest(ctx, silentTime) == nil {
 		if t.heard.Swap(false) {
 			continue
 		}

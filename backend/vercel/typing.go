@@ -75,7 +75,7 @@ func (y *typing) arrived(ctx context.Context, n int) (bool, error) {
 		}
 		err := y.m.a.api.Do(ctx, y.m.about(y.id, "/stdin", cloud.Call{Method: http.MethodPost, Body: struct{}{}, Into: &answer}))
 		switch {
-		case err != nil && cloud.Status(err) == 0 && try < typings && rest(ctx, askAgain) == nil: // contact broke
+		case err != nil && cloud.Status(err) == 0 && try < typings && cloud.Rest(ctx, askAgain) == nil: // contact broke
 		case err != nil:
 			return false, fmt.Errorf("ask how much of the input arrived: %w", err)
 		case answer.Written == nil:
