@@ -129,11 +129,12 @@ func (b *box) time() time.Duration {
 
 // age ends a sandbox whose time is over, or in which nothing has run for its idle time, whatever comes first: «Sandboxes», idle
 // timeouts. A program that runs, and one that is given something to read, are use.
-func (b *box) age(now time.Time) {
+func (b *box) age(s *Server) {
+	now := s.now()
 	for _, p := range b.execs {
 		if p.running() {
 			b.used = now
-			p.age(now)
+			p.age(s)
 		}
 	}
 	over, how := b.made.Add(b.time()), timedOut
@@ -152,7 +153,7 @@ func (s *Server) Later(d time.Duration) {
 	s.later += d
 	for _, b := range s.boxes {
 		if b.result == nil {
-			b.age(s.now())
+			b.age(s)
 		}
 	}
 }

@@ -20,6 +20,7 @@ type process struct {
 	asked    int // how often it was asked for
 	started  int
 	deadline time.Time // zero = none
+	killed   bool
 	timer    *time.Timer
 
 	cmd      *exec.Cmd
@@ -37,10 +38,23 @@ func (p *process) running() bool {
 	}
 }
 
-// age kills a program whose time is over: «proto», TaskExecStartRequest.
-func (p *process) age(now time.Time) {
-	if !p.deadline.IsZero() && !now.Before(p.deadline) {
+// age has a program killed whose time is over: «proto», TaskExecStartRequest. The server is locked.
+func (p *process) age(s *Server) {
+	if !p.killed && !p.deadline.IsZero() && !s.now().Before(p.deadline) {
+		p.killed = true
+		s.work.Go(p.kill)
+	}
+}
+
+// kill kills until the program has ended: a signal meets nobody while nsenter hasn't begun it yet.
+func (p *process) kill() {
+	for {
 		cloudtest.Signal(p.cmd, syscall.SIGKILL)
+		select {
+		case <-p.done:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 
