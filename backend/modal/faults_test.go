@@ -163,6 +163,8 @@ func starting() []trial {
 			l.s.Fault("SandboxWaitV2", 1, gives(&pb.SandboxWaitResponse{}))
 			l.s.Fault("SandboxTagsGetV2", 1, gives(&pb.SandboxTagsGetResponse{}))
 		}, Opens: unavailable, Says: "is taken", Check: asked(0)},
+		{Name: "the image takes its time", Set: func(l *lab) { l.s.Building = 2 }, Made: 1, Ran: 1},
+		{Name: "an answer that says where programs run", Set: func(l *lab) { l.s.Direct = true }, Made: 1, Ran: 1},
 		{Name: "slow start", Set: func(l *lab) { l.s.Slow = 3 }, Made: 1, Ran: 1},
 		{Name: "a start without an end", Set: func(l *lab) { l.s.Slow, l.config.StartTimeout = 1<<30, 2*time.Second }, Opens: unavailable, Says: "within", Made: 1},
 		{Name: "half-open while it starts", Set: at("SandboxGetTaskIdV2", -1, hangs), Short: true, Opens: unavailable, Says: "time is up", Made: 1},
@@ -221,6 +223,7 @@ func working() []trial {
 	ends := func(how pb.GenericResult_GenericStatus) func(*lab, string) {
 		return func(l *lab, id string) { l.s.End(id, how) }
 	}
+	cut := func(l *lab, _ string) { l.s.Cut(modaltest.Control); l.s.Cut(modaltest.Tasks) }
 	outOfTime := func(l *lab, _ string) { l.s.Later(2 * time.Hour) }
 	oops := status.Error(codes.Internal, "oops")
 	lost := environment.ErrLost
@@ -245,6 +248,16 @@ func working() []trial {
 		{Name: "time is over under the engine", Set: engine(nil), In: outOfTime, Runs: lost, Made: 1, Ran: 1},
 		{Name: "the engine's stream breaks, and goes on", Set: engine(func(l *lab) { l.s.Break("TaskExecStdioRead", 6, 1, oops) }), Made: 1, Ran: 1},
 		{Name: "what the engine reads is heard, and not answered", Set: engine(nil), Late: then("TaskExecStdinWrite", 2, heard(says(codes.Unavailable, "down"))), Made: 1, Ran: 1},
+		{Name: "Modal ends a sandbox that nobody uses", Late: ends(pb.GenericResult_GENERIC_STATUS_IDLE_TIMEOUT), Runs: environment.ErrGone, Says: "nobody used it", Made: 1},
+		{Name: "connections are cut under a command", In: cut, Made: 1, Ran: 1},
+		{Name: "connections are cut under the engine", Set: engine(nil), In: cut, Made: 1, Ran: 1},
+		{Name: "half-open under the engine", Set: engine(nil), In: func(l *lab, _ string) { l.s.Freeze(modaltest.Tasks) }, Runs: lost, Says: "doesn't answer", Made: 1, Ran: 1},
+		{Name: "tokens for programs are revoked", Late: func(l *lab, _ string) { l.s.Expire(modaltest.Tasks) }, Made: 1, Ran: 1},
+		{Name: "tokens of the account are revoked, and the next start ends what is left", Late: func(l *lab, _ string) { l.s.Expire(modaltest.Control) }, Made: 1, Ran: 1, Check: func(t *testing.T, l *lab) {
+			l.agree(t, 1)
+			shut(t, l.anew(t))
+			l.agree(t, 0)
+		}},
 		{Name: "a snapshot that fails", Set: func(l *lab) {
 			l.kept()
 			l.s.Fault("TaskSnapshotFilesystem", -1, says(codes.FailedPrecondition, "no room"))
