@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,6 +23,10 @@ func TestMain(m *testing.M) {
 	hermes := func() { os.Exit(cli.Main()) }
 	if os.Getenv(playHermes) != "" || len(os.Args) > 1 && os.Args[1] == "resident" {
 		hermes()
+	}
+	flag.Parse()
+	if n, err := strconv.Atoi(flag.Lookup("test.parallel").Value.String()); err == nil {
+		_ = flag.Set("test.parallel", strconv.Itoa(3*n)) // most of what is done here waits for another process
 	}
 	testscript.Main(m, map[string]func(){"hermes": hermes})
 }
