@@ -10,14 +10,14 @@ import (
 	"github.com/hermes-runtime/hermes/environment"
 )
 
-// With real credentials: one sandbox is made, used and deleted. It costs a few cents at most.
+// With real credentials: one sandbox is made, used through a plain shell and deleted. It costs a few cents at most.
 func TestLive_ASandboxOfTheRealService(t *testing.T) {
 	if os.Getenv("VERCEL_OIDC_TOKEN") == "" && os.Getenv("VERCEL_TOKEN") == "" {
 		t.Skip("neither VERCEL_OIDC_TOKEN nor VERCEL_TOKEN is set")
 	}
 	b, _ := environment.Lookup("vercel_sandbox")
 	c := b.Config().(*vercel.Config)
-	c.Kept = false
+	c.Kept, c.Resident = false, "off"
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	e, err := b.Open(ctx, environment.OpenOptions{Key: "live-test", HermesHome: t.TempDir(), Config: c})

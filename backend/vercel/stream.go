@@ -63,19 +63,29 @@ func (m *machine) Become(ctx context.Context, script string) (io.ReadWriteCloser
 		s.fail(s.ended(err))
 		_ = w.CloseWithError(s.ended(err))
 	})
+	var err error
 	select {
 	case id := <-begun:
-		s.input = typing{m: m, id: id}
-		s.types.Go(s.send)
-		return s, nil
-	case err := <-over:
-		s.plays.Wait()
-		return nil, fmt.Errorf("start a command: %w", err)
+		return s.typed(id), nil
+	case err = <-over:
+		if len(begun) > 0 { // it began, too
+			return s.typed(<-begun), nil
+		}
 	case <-ctx.Done():
-		s.hangUp(context.Cause(ctx))
-		s.plays.Wait()
-		return nil, context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
+	s.hangUp(err)
+	_ = r.Close()
+	s.plays.Wait()
+	m.hold(s.tape.id)
+	return nil, fmt.Errorf("start a command: %w", err)
+}
+
+// typed has the stream type into the command of that id.
+func (s *stream) typed(id string) *stream {
+	s.input = typing{m: s.tape.m, id: id}
+	s.types.Go(s.send)
+	return s
 }
 
 // ended says what the end of the command means to who reads.
