@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
@@ -68,13 +69,13 @@ func badConfig(key string, err error) error {
 	return &environment.Error{Kind: environment.ErrConfig, Op: "terminal." + key, Err: err}
 }
 
-// check finds what is wrong without asking anybody.
-func (c *Config) check() error {
-	switch {
-	case c.Image == "" && c.Snapshot == "":
+// check finds what is wrong for a task that has overrides, without asking anybody.
+func (c *Config) check(overrides map[string]string) error {
+	switch image, snapshot := c.image(overrides); {
+	case image == "" && snapshot == "":
 		return badConfig("daytona_image", errors.New("neither an image nor a snapshot is named"))
-	case strings.ContainsAny(c.Image, " \t\r\n"):
-		return badConfig("daytona_image", fmt.Errorf("%q is no name of an image", c.Image))
+	case strings.ContainsFunc(image, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) || strings.HasPrefix(image, "-"): // it becomes a line of a Dockerfile, where FROM has flags
+		return badConfig("daytona_image", fmt.Errorf("%q is no name of an image", image))
 	case c.AutoStop < 1:
 		return badConfig("daytona_auto_stop", errors.New("a sandbox that never stops is not made; at least 1 minute is allowed"))
 	case c.AutoDelete < 1:

@@ -34,7 +34,7 @@ const howToEnd = "delete it in the dashboard of Daytona, or by DELETE /sandbox/N
 
 // check says why no sandbox can be made, as far as that can be told from here: nobody is asked.
 func check(_ context.Context, o environment.OpenOptions) error {
-	if err := configOf(o.Config).check(); err != nil {
+	if err := configOf(o.Config).check(o.Overrides); err != nil {
 		return err
 	}
 	_, err := accessOf(o.Variable)
@@ -62,7 +62,7 @@ func probe(ctx context.Context, o environment.OpenOptions) []string {
 // optionsOf decides what a sandbox is made of and how long it may live.
 func optionsOf(o environment.OpenOptions) (sandbox.Options, error) {
 	c := configOf(o.Config)
-	if err := c.check(); err != nil {
+	if err := c.check(o.Overrides); err != nil {
 		return sandbox.Options{}, err
 	}
 	a, err := accessOf(o.Variable)

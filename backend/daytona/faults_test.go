@@ -3,6 +3,8 @@
 package daytona_test
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -22,6 +24,22 @@ func says(status int, message string, headers ...string) cloudtest.Wrong {
 			w.Header().Set(headers[i], headers[i+1])
 		}
 		daytonatest.Refuse(w, r, status, http.StatusText(status), message)
+	}
+}
+
+// page answers as something in between does, which is no API.
+func page(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, "<html>Welcome to the network of the hotel</html>")
+}
+
+// endless answers with more than anybody reads.
+func endless(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	piece := bytes.Repeat([]byte(`{"id":[`), 1<<16)
+	for {
+		if _, err := w.Write(piece); err != nil {
+			return
+		}
 	}
 }
 
@@ -73,6 +91,18 @@ func starting(elsewhere string) []trial {
 		{Name: "no answer although it was made", Set: at("POST /sandbox", 1, cloudtest.Heard(cloudtest.Cuts)), Made: 1, Ran: 1, Check: asked(1)},
 		{Name: "half an answer", Set: at("POST /sandbox", 1, cloudtest.Heard(cloudtest.Prints(`{"id":"abc`))), Made: 1, Ran: 1, Check: asked(1)},
 		{Name: "an answer without an id", Set: at("POST /sandbox", 1, cloudtest.Heard(cloudtest.Prints(`{}`))), Made: 1, Ran: 1, Check: asked(1)},
+		{Name: "a web page although it was made", Set: at("POST /sandbox", 1, cloudtest.Heard(page)), Made: 1, Ran: 1, Check: asked(1)},
+		{Name: "the name is taken by its own earlier try", Set: at("POST /sandbox", 1, cloudtest.Heard(says(409, "Sandbox with name x already exists"))), Made: 1, Ran: 1, Check: asked(1)},
+		{Name: "a web page for a sandbox", Set: at("GET /sandbox", 1, page), Opens: unavailable, Says: "web page", Made: 1},
+		{Name: "a web page for its end, and the next start ends it", Set: func(l *lab) {
+			l.s.Fault("GET /sandbox", 1, cloudtest.Prints(`{"id":"x","state":"error"}`))
+			l.s.Fault("DELETE /sandbox", 1, page)
+		}, Opens: unavailable, Made: 1, Check: func(t *testing.T, l *lab) {
+			l.agree(t, 1)
+			shut(t, l.anew(t))
+			l.agree(t, 0)
+		}},
+		{Name: "an answer without an end", Set: at("GET /sandbox", 1, endless), Opens: unavailable, Says: "read the answer", Made: 1},
 		{Name: "no answer and none was made", Set: at("POST /sandbox", 1, cloudtest.Cuts), Opens: unavailable, Says: "POST /sandbox", Check: asked(1)},
 		{Name: "quota reached", Set: func(l *lab) { l.s.Quota = 1; l.s.Add(daytonatest.Sandbox{State: "started"}) }, Opens: unavailable, Says: "quota exceeded", Check: func(t *testing.T, l *lab) {
 			if len(cloudtest.Ledger(t, l)) > 0 {

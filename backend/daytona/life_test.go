@@ -210,6 +210,12 @@ func TestSettings_SayWhatSandboxesAreMadeOf(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, odd := range []string{"a\nRUN evil", "a\x00b", "a b", "a\u2028b", "--platform=x"} {
+		l.o.Overrides = map[string]string{"daytona_image": odd}
+		if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrConfig) || !strings.Contains(err.Error(), "daytona_image") {
+			t.Errorf("a task's image %q: %v", odd, err)
+		}
+	}
 }
 
 func TestEngine_FallsBackToAPlainShellAndSaysSo(t *testing.T) { // RES-7

@@ -23,6 +23,8 @@ const (
 	follows = 4
 	// inputTime is how long a command may leave input lying.
 	inputTime = 24 * time.Hour
+	// maxLine bounds a line of a log, in bytes: ours are short, and a script that the server repeats is on one.
+	maxLine = 16 << 20
 )
 
 // wrapper runs the script $1 so that nothing of what goes in and out is changed on the way: the server's logs are lines of text, and input
@@ -232,7 +234,10 @@ func (c *command) take(b []byte) error {
 	c.line = append(c.line, b...)
 	for {
 		line, after, whole := bytes.Cut(c.line, []byte("\n"))
-		if !whole {
+		switch {
+		case !whole && len(c.line) > maxLine:
+			return fmt.Errorf("a line of its log has more than %d bytes", maxLine)
+		case !whole:
 			return nil
 		}
 		c.seen += len(line) + 1

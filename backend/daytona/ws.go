@@ -28,7 +28,8 @@ var errSilent = errors.New("the server gives no sign of life")
 // socket is a WebSocket that is watched. One goroutine reads; any may write.
 type socket struct {
 	conn  *websocket.Conn
-	heard atomic.Int64    // Unix nanoseconds
+	began time.Time
+	heard atomic.Int64    // nanoseconds after began, which no setting of the clock changes
 	life  context.Context // ends when it is closed from here, and tells why
 	end   context.CancelCauseFunc
 	work  sync.WaitGroup
@@ -41,13 +42,12 @@ func (f asked) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) 
 
 // dialSocket opens a WebSocket.
 func dialSocket(ctx context.Context, api *cloud.API, path string, query url.Values) (*socket, error) {
-	s := &socket{}
-	s.heard.Store(time.Now().UnixNano())
+	s := &socket{began: time.Now()}
 	conn, _, err := websocket.Dial(ctx, api.Base.String(), &websocket.DialOptions{ //nolint:bodyclose // the connection's
 		HTTPClient: &http.Client{Transport: asked(func(r *http.Request) (*http.Response, error) {
 			return api.Send(r.Context(), cloud.Call{Method: http.MethodGet, Path: path, Query: query, Once: true, Header: r.Header})
 		})},
-		OnPongReceived: func(context.Context, []byte) { s.heard.Store(time.Now().UnixNano()) },
+		OnPongReceived: func(context.Context, []byte) { s.hears() },
 	})
 	var refused *cloud.StatusError
 	switch {
@@ -75,7 +75,7 @@ func (s *socket) watch() {
 			return
 		case <-tick.C:
 		}
-		if time.Since(time.Unix(0, s.heard.Load())) > lostTime {
+		if time.Since(s.began)-time.Duration(s.heard.Load()) > lostTime {
 			s.hangUp(errSilent)
 			return
 		}
@@ -86,6 +86,9 @@ func (s *socket) watch() {
 		})
 	}
 }
+
+// hears notes a sign of life.
+func (s *socket) hears() { s.heard.Store(int64(time.Since(s.began))) }
 
 // hangUp ends reads and writes, for a reason.
 func (s *socket) hangUp(why error) { s.end(why) }
@@ -106,7 +109,7 @@ func (s *socket) write(kind websocket.MessageType, b []byte) error {
 // next gives the next message.
 func (s *socket) next() (kind websocket.MessageType, message []byte, err error) {
 	kind, message, err = s.conn.Read(s.life)
-	s.heard.Store(time.Now().UnixNano())
+	s.hears()
 	return kind, message, s.reason(err)
 }
 

@@ -1,7 +1,6 @@
 package singularity
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +24,8 @@ const (
 	stopGrace = "5"
 	// keptErrors is how much of what Apptainer says on standard error is kept, to explain what went wrong.
 	keptErrors = 4 << 10
+	// keptOutput bounds what it may answer.
+	keptOutput = 4 << 20
 )
 
 // programs are the commands that are looked for, in this order.
@@ -115,9 +116,8 @@ func (c *client) runWith(ctx context.Context, limit time.Duration, env []string,
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
 	cmd := c.command(env, args...)
-	var out bytes.Buffer
-	errs := &tail{}
-	cmd.Stdout, cmd.Stderr = &out, errs
+	out, errs := &tail{most: keptOutput}, &tail{most: keptErrors}
+	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.WaitDelay = time.Second // an instance may have inherited the pipes
 	if err := cmd.Start(); err != nil {
 		return "", &failedError{what: what, code: -1, err: err}
@@ -131,7 +131,7 @@ func (c *client) runWith(ctx context.Context, limit time.Duration, env []string,
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
 		return "", &failedError{what: what, code: cmd.ProcessState.ExitCode(), said: errs.String(), err: err}
 	}
-	return out.String(), nil
+	return string(out.kept), nil
 }
 
 // version asks the command what it is.
@@ -201,11 +201,14 @@ func (c *client) stop(ctx context.Context, name string) error {
 }
 
 // tail keeps the beginning of what is written to it.
-type tail struct{ bytes.Buffer }
+type tail struct {
+	kept []byte // not a buffer of the library, which would read past the bound by itself
+	most int    // bytes
+}
 
 func (t *tail) Write(b []byte) (int, error) {
-	t.Buffer.Write(b[:min(len(b), max(0, keptErrors-t.Len()))])
+	t.kept = append(t.kept, b[:min(len(b), t.most-len(t.kept))]...)
 	return len(b), nil
 }
 
-func (t *tail) String() string { return strings.TrimSpace(t.Buffer.String()) }
+func (t *tail) String() string { return strings.TrimSpace(string(t.kept)) }

@@ -1,7 +1,6 @@
 package singularity
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,9 +60,6 @@ func (c *Config) check() error {
 		if _, err := os.Stat(expandHome(c.Image)); err != nil {
 			return badConfig("singularity_image", err)
 		}
-	}
-	if strings.ContainsAny(c.Scratch+c.SandboxDir, ",:") { // they part what stands in flags
-		return badConfig("scratch_dir", errors.New("a directory with a comma or a colon in its name can't be given to Apptainer"))
 	}
 	return brought.CheckMode(c.Resident)
 }

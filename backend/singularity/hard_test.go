@@ -156,6 +156,10 @@ func TestFailures_SayWhatIsWrongAndLeaveNothing(t *testing.T) { // CON-2, CON-7,
 	if err := os.WriteFile(text, []byte("no image"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	oddly := filepath.Join(l.o.HermesHome, "hermes:rw")
+	if err := os.Symlink(l.config.ResidentPath, oddly); err != nil {
+		t.Fatal(err)
+	}
 	for name, row := range map[string]struct {
 		set  func(l *lab)
 		kind error
@@ -169,6 +173,10 @@ func TestFailures_SayWhatIsWrongAndLeaveNothing(t *testing.T) { // CON-2, CON-7,
 		"an instance":      {func(l *lab) { l.config.Image = "instance://other" }, environment.ErrConfig, "is no image"},
 		"mode":             {func(l *lab) { l.config.Resident = "maybe" }, environment.ErrConfig, "terminal.resident"},
 		"scratch":          {func(l *lab) { l.config.Scratch = "/a,b" }, environment.ErrConfig, "terminal.scratch_dir"},
+		"home":             {func(l *lab) { l.o.HermesHome = filepath.Join(l.o.HermesHome, "a:b") }, environment.ErrConfig, "a:b"},
+		"sandboxes":        {func(l *lab) { l.config.SandboxDir = "/a\nb" }, environment.ErrConfig, "terminal.scratch_dir"},
+		"binary's name":    {func(l *lab) { l.config.ResidentPath = oddly }, environment.ErrConfig, "terminal.resident_path"},
+		"a task's image":   {func(l *lab) { l.o.Overrides = map[string]string{"singularity_image": "--writable"} }, environment.ErrConfig, "is no image"},
 		"binary":           {func(l *lab) { l.config.ResidentPath = "/none" }, environment.ErrConfig, "terminal.resident_path"},
 		"required, no way": {func(l *lab) { l.config.ResidentPath, l.config.Resident = "/bin/false", "require" }, environment.ErrUnavailable, "hermes_"},
 		"no start":         {func(l *lab) { l.a.Behave(t, apptainertest.Behaviour{NoStart: true}) }, environment.ErrUnavailable, "permission denied"},

@@ -2,6 +2,8 @@ package singularity
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -248,8 +250,15 @@ func (m *maker) file(ctx context.Context) (string, error) {
 
 // build fetches the image into a file, which has its name only once it is whole. The lock for it is held.
 func (m *maker) build(ctx context.Context, sif string) error {
-	part := sif + ".part"
-	_ = os.Remove(part) // of one who was killed
+	all, _ := os.ReadDir(filepath.Dir(sif))
+	for _, f := range all { // of those who were killed; their run of the command may go on, so that no two write one file
+		if strings.HasPrefix(f.Name(), filepath.Base(sif)+".") && strings.HasSuffix(f.Name(), ".part") {
+			_ = os.Remove(filepath.Join(filepath.Dir(sif), f.Name()))
+		}
+	}
+	var b [6]byte
+	_, _ = rand.Read(b[:])
+	part := sif + "." + hex.EncodeToString(b[:]) + ".part"
 	defer os.Remove(part)
 	m.say("fetching the image %s\n", m.plan.image)
 	env := m.client.environ(slices.Concat(passed, passedForImages)...)

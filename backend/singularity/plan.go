@@ -21,6 +21,8 @@ const (
 	prefix = "hermes_"
 	// carried is where the hermes binary is found in an instance.
 	carried = "/.hermes/resident"
+	// partsFlags can't stand in what flags name: they part it, or are read as quotes.
+	partsFlags = ",:\"\r\n"
 	// keeping is how the keeper of jobs there is called, as the kernel tells it.
 	keeping = carried + "\x00resident\x00--keeper"
 )
@@ -95,6 +97,11 @@ var rootFlags = []string{"--no-privs", "--add-caps", "CAP_DAC_OVERRIDE,CAP_CHOWN
 // newPlan decides what an instance is to be like. resident is the binary that is brought; "" = none.
 func newPlan(c *Config, o environment.OpenOptions, resident string) (*plan, error) {
 	p := &plan{image: c.Image, scratch: c.scratch(o), args: []string{"--containall", "--no-home"}}
+	for key, path := range map[string]string{"scratch_dir": string(p.scratch), "resident_path": resident} {
+		if strings.ContainsAny(path, partsFlags) {
+			return nil, badConfig(key, fmt.Errorf("%q has a comma, a colon, a quote or a line break in it, and can't be given to Apptainer", path))
+		}
+	}
 	if !isRemote(p.image) {
 		abs, err := filepath.Abs(expandHome(p.image))
 		if err != nil {
@@ -156,7 +163,7 @@ func (p *plan) share(all []environment.Share) {
 	home := insideHome()
 	for _, s := range all {
 		at := environment.SharedPath(environment.Path(home), s.Name)
-		if home == "" || strings.ContainsAny(s.Host+string(at), ":,\"\n") {
+		if home == "" || strings.ContainsAny(s.Host+string(at), partsFlags) {
 			continue
 		}
 		p.args = append(p.args, "--bind", s.Host+":"+string(at)+":ro")

@@ -24,7 +24,7 @@ type stream struct {
 
 // start runs the command with its input and output as a stream.
 func (c *client) start(args []string) (*stream, error) {
-	s := &stream{cmd: c.command(c.environ(passed...), args...), done: make(chan struct{})}
+	s := &stream{errs: tail{most: keptErrors}, cmd: c.command(c.environ(passed...), args...), done: make(chan struct{})}
 	s.cmd.Stderr = &s.errs
 	s.cmd.WaitDelay = time.Second // what goes on in the instance may hold the errors open
 	var w *os.File

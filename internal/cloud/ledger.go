@@ -80,12 +80,18 @@ func (l *Ledger) Path() string { return filepath.Join(l.dir, ledgerFile) }
 
 // List gives what is recorded. Lines that can't be read are left out, and stay where they are.
 func (l *Ledger) List() ([]Record, error) {
+	all, _, err := l.read()
+	return all, err
+}
+
+// read gives what is recorded, and the lines that can't be read.
+func (l *Ledger) read() (all []Record, unread [][]byte, err error) {
 	b, err := os.ReadFile(l.Path())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the ledger of places: %w", err)
+		return nil, nil, fmt.Errorf("read the ledger of places: %w", err)
 	}
-	all, _ := parse(b)
-	return all, nil
+	all, unread = parse(b)
+	return all, unread, nil
 }
 
 func parse(b []byte) (all []Record, unread [][]byte) {

@@ -282,6 +282,9 @@ func TestLedger_WhatItCannotReadStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := enter(t, l, place("one", false))
+	if lines := l.Lines(lab, "x"); len(lines) != 2 || !strings.Contains(lines[0], "can't be read: 1") {
+		t.Errorf("doctor says %q", lines)
+	}
 	if err := u.Gone(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -73,11 +73,14 @@ func (l *Ledger) sweep(ctx context.Context, r Record, end func(context.Context, 
 
 // Lines tell people of the places of a backend that are recorded, and how to end those that hermes can't end from here.
 func (l *Ledger) Lines(s Sweeping, how string) []string {
-	all, err := l.List()
+	all, unread, err := l.read()
 	if err != nil {
 		return []string{err.Error()}
 	}
 	var lines []string
+	if len(unread) > 0 {
+		lines = append(lines, fmt.Sprintf("lines of %s that can't be read: %d; places that stand there are not ended by hermes", l.Path(), len(unread)))
+	}
 	for _, r := range all {
 		if r.Backend != s.Backend {
 			continue
@@ -108,6 +111,8 @@ func orUnknown(id string) string {
 // age is a time for people.
 func age(d time.Duration) string {
 	switch {
+	case d < 0: // the clock was set back
+		return "0 minutes"
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%d days", int(d.Hours()/24))
 	case d >= 2*time.Hour:

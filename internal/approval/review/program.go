@@ -126,7 +126,7 @@ func run(ctx context.Context, argv []string, input []byte) ([]byte, error) {
 	case out.over:
 		return nil, fmt.Errorf("the approver %s wrote more than %d bytes", argv[0], maxReply)
 	}
-	return out.Bytes(), nil
+	return out.kept, nil
 }
 
 func environ() []string {
@@ -141,15 +141,13 @@ func environ() []string {
 
 // bounded keeps the beginning of an output and drops the rest, so that its writer isn't held up.
 type bounded struct {
-	bytes.Buffer
+	kept []byte // not a buffer of the library, which would read past the bound by itself
 	over bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := maxReply - b.Len(); len(p) > room {
-		b.over = true
-		b.Buffer.Write(p[:room])
-		return len(p), nil
-	}
-	return b.Buffer.Write(p)
+	room := maxReply - len(b.kept)
+	b.over = b.over || len(p) > room
+	b.kept = append(b.kept, p[:min(room, len(p))]...)
+	return len(p), nil
 }

@@ -39,6 +39,7 @@ func TestProgram_Verdicts(t *testing.T) {
 		"chatters":         {`echo ok; echo '{"verdict":"approve"}'`, approval.Escalate},
 		"writes on stderr": {`echo ok >&2; echo '{"verdict":"approve"}'`, approval.ReviewApproved},
 		"floods":           {`echo '{"verdict":"approve"}'; head -c 200000 /dev/zero`, approval.Escalate},
+		"floods blanks":    {`echo '{"verdict":"approve"}'; head -c 200000 /dev/zero | tr '\0' ' '`, approval.Escalate},
 		"leaves a child":   {`sleep 1 >/dev/null 2>&1 & echo '{"verdict":"approve"}'`, approval.ReviewApproved},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -277,12 +278,12 @@ func Probe(ctx context.Context, o Options) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	lines := append(p.ledger.Lines(p.sweeping(), o.HowEnd), o.Notes...)
+	lines := slices.Concat([]string{p.guards()}, p.ledger.Lines(p.sweeping(), o.HowEnd), o.Notes)
 	all, err := o.Cloud.List(ctx, o.Owner)
 	if err != nil {
 		return append(lines, p.failed("ask "+o.Title, err).Error())
 	}
-	lines = append([]string{fmt.Sprintf("%s answers at %s; sandboxes of this HERMES_HOME there: %d", o.Title, o.At, len(all)), p.guards()}, lines...)
+	lines = append([]string{fmt.Sprintf("%s answers at %s; sandboxes of this HERMES_HOME there: %d", o.Title, o.At, len(all))}, lines...)
 	recorded, _ := p.ledger.List() // Lines tells what is wrong with it
 	names := map[string]bool{}
 	for _, r := range recorded {

@@ -46,7 +46,8 @@ type Conn struct {
 	writing sync.Mutex
 	out     []byte
 
-	heard atomic.Int64 // when something came, in Unix nanoseconds
+	began time.Time
+	heard atomic.Int64 // when something came, in nanoseconds after began, which no setting of the clock changes
 	wake  chan struct{}
 	pong  atomic.Bool
 
@@ -81,7 +82,7 @@ func New(ctx context.Context, rw io.ReadWriteCloser, o Options) (*Conn, error) {
 	if o.Text {
 		c.codec = &textCodec{r: r}
 	}
-	c.heard.Store(time.Now().UnixNano())
+	c.began = time.Now()
 	c.running.Go(c.receive)
 	if !peer.Line {
 		c.running.Go(c.attend)
@@ -169,7 +170,7 @@ func (c *Conn) attend() {
 				return
 			}
 		case <-tick.C:
-			silent := time.Since(time.Unix(0, c.heard.Load()))
+			silent := time.Since(c.began) - time.Duration(c.heard.Load())
 			if silent >= c.o.Lost {
 				c.fail(ErrSilent)
 				return
@@ -194,7 +195,7 @@ func (c *Conn) receive() {
 	for {
 		f, err := c.codec.read()
 		if err == nil {
-			c.heard.Store(time.Now().UnixNano())
+			c.heard.Store(int64(time.Since(c.began)))
 			err = c.dispatch(f)
 		}
 		if err != nil {
