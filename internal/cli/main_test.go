@@ -3,6 +3,7 @@ package cli_test
 import (
 	"flag"
 	"os"
+	"runtime"
 	"strconv"
 	"testing"
 
@@ -24,9 +25,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playHermes) != "" || len(os.Args) > 1 && os.Args[1] == "resident" {
 		hermes()
 	}
-	flag.Parse()
-	if n, err := strconv.Atoi(flag.Lookup("test.parallel").Value.String()); err == nil {
-		_ = flag.Set("test.parallel", strconv.Itoa(3*n)) // most of what is done here waits for another process
-	}
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.NumCPU())) // most of what is done here waits for another process
 	testscript.Main(m, map[string]func(){"hermes": hermes})
 }
