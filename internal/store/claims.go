@@ -26,8 +26,9 @@ type claims struct {
 // claimsBeside is where the locks of a store's sessions lie.
 func claimsBeside(file string) string { return filepath.Join(filepath.Dir(file), "run", "sessions") }
 
-// claimWait bounds the wait for somebody who is just leaving.
-const claimWait = 200 * time.Millisecond
+// claimWait bounds the wait for somebody who is just leaving, or was killed: a child that such a one was about to start holds the lock until
+// it runs a program of its own.
+const claimWait = 2 * time.Second
 
 const lockSuffix = ".lock"
 
