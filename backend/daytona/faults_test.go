@@ -4,6 +4,7 @@ package daytona_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -62,6 +63,22 @@ func TestFaults_EachGivesTheErrorThatItShould(t *testing.T) { // CON-2, CON-3, C
 	}
 }
 
+func TestFaults_LackNothing(t *testing.T) {
+	cloudtest.Complete(t, append(starting(""), working()...), map[string][]string{
+		"expired token":                 {"expired token"},
+		"429 with Retry-After":          {"429 with Retry-After", "429 for an hour"},
+		"429 without Retry-After":       {"429 without", "429 for a command"},
+		"500 in the middle of a stream": {"500 in the middle of a stream"},
+		"sandbox gone":                  {"gone while it starts", "the sandbox is deleted under a command", "the sandbox is deleted under the engine"},
+		"quota reached":                 {"quota reached"},
+		"slow start":                    {"slow start", "a start without an end"},
+		"clock skew":                    {"429 by a clock that is wrong"},
+		"half-open connection":          {"half-open"},
+		"duplicate create":              {"500 although it was made", "the name is taken by its own earlier try", "the name is somebody else's"},
+		"unknown state":                 {"a state that nobody knows"},
+	})
+}
+
 var unavailable = environment.ErrUnavailable
 
 // starting are the faults before there is a place.
@@ -93,6 +110,20 @@ func starting(elsewhere string) []trial {
 		{Name: "an answer without an id", Set: at("POST /sandbox", 1, cloudtest.Heard(cloudtest.Prints(`{}`))), Made: 1, Ran: 1, Check: asked(1)},
 		{Name: "a web page although it was made", Set: at("POST /sandbox", 1, cloudtest.Heard(page)), Made: 1, Ran: 1, Check: asked(1)},
 		{Name: "the name is taken by its own earlier try", Set: at("POST /sandbox", 1, cloudtest.Heard(says(409, "Sandbox with name x already exists"))), Made: 1, Ran: 1, Check: asked(1)},
+		{Name: "the name is somebody else's", Set: func(l *lab) {
+			l.s.Fault("POST /sandbox", 1, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				b, _ := io.ReadAll(r.Body)
+				var want struct{ Name string }
+				_ = json.Unmarshal(b, &want)
+				l.s.Add(daytonatest.Sandbox{Name: want.Name, State: "started"})
+				r.Body = io.NopCloser(bytes.NewReader(b))
+				next.ServeHTTP(w, r)
+			})
+		}, Opens: unavailable, Says: "not of this HERMES_HOME", Check: func(t *testing.T, l *lab) {
+			if there := l.s.Sandboxes(); len(there) != 1 || there[0].State != "started" || len(cloudtest.Ledger(t, l)) > 0 {
+				t.Errorf("somebody else's sandbox was touched, or is in the ledger: %+v", there)
+			}
+		}},
 		{Name: "a web page for a sandbox", Set: at("GET /sandbox", 1, page), Opens: unavailable, Says: "web page", Made: 1},
 		{Name: "a web page for its end, and the next start ends it", Set: func(l *lab) {
 			l.s.Fault("GET /sandbox", 1, cloudtest.Prints(`{"id":"x","state":"error"}`))
@@ -161,6 +192,10 @@ func working() []trial {
 		{Name: "the log can't be reached", Set: func(l *lab) {
 			l.s.Fault("GET toolbox/process/session", 3, func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) })
 			l.s.Fault("GET toolbox/process/session", 1, says(502, "bad gateway"))
+		}, Made: 1, Ran: 1},
+		{Name: "the log hangs up", Set: func(l *lab) {
+			l.s.Fault("GET toolbox/process/session", 3, func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) })
+			l.s.Fault("GET toolbox/process/session", 1, cloudtest.Cuts)
 		}, Made: 1, Ran: 1},
 		{Name: "500 before a command is heard of", Set: func(l *lab) { atCommand(l, says(500, "oops")) }, Made: 1, Ran: 1},
 		{Name: "500 after a command was heard of", Set: func(l *lab) {

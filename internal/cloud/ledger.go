@@ -229,6 +229,9 @@ func (u *Use) Leave(ctx context.Context, end func(context.Context, Record) error
 // LeaveAlone is Leave for a caller who holds what Alone gives.
 func (u *Use) LeaveAlone(ctx context.Context, end func(context.Context, Record) error) error {
 	defer u.release()
+	if !u.r.Kept { // nobody shares it, and it is to end where the ledger can't be written, too
+		return u.l.finish(ctx, u.r, end)
+	}
 	last := true
 	err := u.l.set(ctx, u.r, func(r *Record) {
 		others := u.l.living(slices.DeleteFunc(r.Uses, func(id string) bool { return id == u.id }))

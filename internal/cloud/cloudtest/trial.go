@@ -45,6 +45,40 @@ type Trial[L Lab] struct {
 	Check       func(t *testing.T, l L)
 }
 
+// mustHave are the faults that the table of every cloud has, and leastRows how many it has at least.
+var mustHave = []string{
+	"expired token", "429 with Retry-After", "429 without Retry-After", "500 in the middle of a stream", "sandbox gone", "quota reached", "slow start", "clock skew",
+	"half-open connection", "duplicate create", "unknown state",
+}
+
+const leastRows = 25
+
+// Complete shows that a table of faults lacks nothing: rows gives the names of the trials of each fault that every cloud has. Each trial
+// compares the ledger with the server, and counts how often its command began (see Run).
+func Complete[L Lab](t *testing.T, all []Trial[L], rows map[string][]string) {
+	t.Helper()
+	names := map[string]bool{}
+	for _, f := range all {
+		if names[f.Name] {
+			t.Errorf("two trials are called %q", f.Name)
+		}
+		names[f.Name] = true
+	}
+	if len(all) < leastRows {
+		t.Errorf("%d trials, want %d at least", len(all), leastRows)
+	}
+	for _, fault := range mustHave {
+		if len(rows[fault]) == 0 {
+			t.Errorf("no trial is of %q", fault)
+		}
+		for _, name := range rows[fault] {
+			if !names[name] {
+				t.Errorf("there is no trial %q, which is to be of %q", name, fault)
+			}
+		}
+	}
+}
+
 // Run makes the trial in a lab of its own. In the end the ledger and the server know of the same sandboxes and none runs, unless Check says
 // otherwise.
 func (f Trial[L]) Run(t *testing.T, l L) {
