@@ -80,14 +80,14 @@ func (c *command) follow(ctx context.Context, stdin io.Reader, stdout, stderr io
 	if !unhook() {
 		<-hung
 	}
-	c.mu.Lock()
-	c.shut = true
-	fed := c.fed
-	c.mu.Unlock()
-	switch {
-	case c.run.Err() == nil && !c.cut(ctx, code):
+	fed := c.starve()
+	if c.run.Err() == nil && !c.cut(ctx, code) {
 		return code, nil
-	case ctx.Err() != nil:
+	}
+	if stdin != nil && !fed {
+		go c.p.Stdin.Close() //nolint:errcheck // whoever waits for input there is to see that there is none; the client bounds it
+	}
+	if ctx.Err() != nil {
 		return -1, context.Cause(ctx)
 	}
 	err = c.m.reason(ctx, context.Cause(c.run))
@@ -152,6 +152,14 @@ func (c *command) feed(stdin io.Reader) {
 			return
 		}
 	}
+}
+
+// starve has the script be given nothing any more, and tells whether it was given something. Half a program must not end like a whole one.
+func (c *command) starve() (fed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut = true
+	return c.fed
 }
 
 // may tells whether the script may still be given something, which it may act on from then on.
