@@ -47,4 +47,10 @@ func TestSettings_WhatIsWrongIsSaidBeforeAnybodyIsAsked(t *testing.T) { // MDL-1
 			t.Errorf("%s: opened: %v", key, oerr)
 		}
 	}
+	for _, image := range []string{"a\nRUN evil", "--platform=x", "a b", "a\x00"} {
+		o := environment.OpenOptions{Config: b.Config(), Overrides: map[string]string{"modal_image": image}}
+		if err := b.Check(t.Context(), o); !errors.Is(err, environment.ErrConfig) || !strings.Contains(err.Error(), "modal_image") {
+			t.Errorf("image %q of a task: %v", image, err)
+		}
+	}
 }

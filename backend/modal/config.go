@@ -1,10 +1,12 @@
 package modal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/internal/cloud"
@@ -42,6 +44,8 @@ type Config struct {
 	ResidentPath string        `yaml:"resident_path" env:"TERMINAL_RESIDENT_PATH" help:"the hermes binary that is brought to other places; default: this one, or hermes-resident-OS-ARCH beside it"`
 }
 
+func notInNames(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
 // Section is where Config stands in the configuration.
 func (*Config) Section() string { return "terminal" }
 
@@ -64,13 +68,18 @@ func badConfig(key string, err error) error {
 	return &environment.Error{Kind: environment.ErrConfig, Op: "terminal." + key, Err: err}
 }
 
-// check finds what is wrong without asking anybody.
-func (c *Config) check() error {
-	switch {
+// image is what sandboxes of a task are made from.
+func (c *Config) image(overrides map[string]string) string {
+	return cmp.Or(overrides["modal_image"], c.Image)
+}
+
+// check finds what is wrong for a task that has overrides, without asking anybody.
+func (c *Config) check(overrides map[string]string) error {
+	switch image := c.image(overrides); {
 	case c.Mode == modeManaged:
 		return badConfig("modal_mode", errors.New("managed sandboxes are not offered; direct uses your own account of Modal"))
-	case c.Image == "" || strings.ContainsAny(c.Image, " \t\r\n"):
-		return badConfig("modal_image", fmt.Errorf("%q is no name of an image", c.Image))
+	case image == "" || strings.ContainsFunc(image, notInNames) || strings.HasPrefix(image, "-"): // it becomes a line of a Dockerfile, where FROM has flags
+		return badConfig("modal_image", fmt.Errorf("%q is no name of an image", image))
 	case c.Timeout < time.Second || c.Timeout > maxTimeout || c.Timeout%time.Second != 0:
 		return badConfig("modal_timeout", fmt.Errorf("%v is not allowed: Modal ends every sandbox after 1 to %d whole seconds", c.Timeout, int(maxTimeout.Seconds())))
 	}

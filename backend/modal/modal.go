@@ -25,7 +25,7 @@ func init() {
 
 // check says why no sandbox can be made, as far as that can be told from here: nobody is asked.
 func check(_ context.Context, o environment.OpenOptions) error {
-	if err := configOf(o.Config).check(); err != nil {
+	if err := configOf(o.Config).check(o.Overrides); err != nil {
 		return err
 	}
 	return usable(o)

@@ -70,14 +70,14 @@ func probe(ctx context.Context, o environment.OpenOptions) []string {
 // optionsOf decides what a sandbox is made of and how long it may live.
 func optionsOf(o environment.OpenOptions) (sandbox.Options, error) {
 	c := configOf(o.Config)
-	if err := c.check(); err != nil {
+	if err := c.check(o.Overrides); err != nil {
 		return sandbox.Options{}, err
 	}
 	a, err := accountOf(o.Variable)
 	if err != nil {
 		return sandbox.Options{}, err
 	}
-	s := &service{account: a, c: c, image: cmp.Or(o.Overrides["modal_image"], c.Image), task: o.Key, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
+	s := &service{account: a, c: c, image: c.image(o.Overrides), task: o.Key, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	s.files = snapshots(o.HermesHome)
 	if o.Stderr != nil {
 		s.say = func(text string) { fmt.Fprintln(o.Stderr, text) }
