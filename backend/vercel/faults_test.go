@@ -69,6 +69,29 @@ func firstLine(hangs func(r *http.Request)) cloudtest.Wrong {
 	}
 }
 
+// lines lets some lines of a stream through, and hangs up.
+func lines(n int) cloudtest.Wrong {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(&someLines{ResponseWriter: w, left: n}, r)
+	}
+}
+
+type someLines struct {
+	http.ResponseWriter
+	left int
+}
+
+func (s *someLines) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *someLines) Write(b []byte) (int, error) {
+	if s.left--; s.left >= 0 {
+		return s.ResponseWriter.Write(b)
+	}
+	if c, _, err := http.NewResponseController(s.ResponseWriter).Hijack(); err == nil {
+		_ = c.Close()
+	}
+	return 0, io.ErrClosedPipe
+}
+
 func ends(*http.Request) {}
 
 func hangs(r *http.Request) { <-r.Context().Done() }
@@ -247,7 +270,12 @@ func working(elsewhere string) []trial {
 		{Name: "429 for a command", Late: late(starts, -1, cloudtest.Command(0, says(429, "rate_limited"))), Made: 1, Ran: 1},
 		{Name: "a start is redirected", Late: late(starts, -1, cloudtest.Command(0, cloudtest.Redirects(elsewhere))), Made: 1, Ran: 1},
 		{Name: "an answer that names no command", Late: late(starts, -1, cloudtest.Command(0, stream(`{"command":{}}`))), Made: 1, Ran: 1},
-		{Name: "500 in the middle of a stream", Late: late(starts, -1, cloudtest.Command(0, cloudtest.Breaks(700))), Made: 1, Ran: 1},
+		{Name: "a stream that breaks in its first line", Late: late(starts, -1, cloudtest.Command(0, cloudtest.Breaks(700))), Made: 1, Ran: 1},
+		{Name: "500 in the middle of a stream", Late: late(starts, -1, cloudtest.Command(0, lines(2))), Made: 1, Ran: 1, Check: readAgain},
+		{Name: "500 in the middle of a stream, and of its log", Late: func(l *lab, _ string) {
+			l.s.Fault(starts, -1, cloudtest.Command(0, lines(2)))
+			l.s.Fault(logs, 1, lines(1))
+		}, Made: 1, Ran: 1, Check: readAgain},
 		{Name: "a stream that says that it broke", Late: late(starts, -1, cloudtest.Command(0, adds(`{"stream":"error","data":{"code":"stream_failed","message":"it broke"}}`))), Made: 1, Ran: 1},
 		{Name: "a stream that ends after its first line", Late: late(starts, -1, cloudtest.Command(0, firstLine(ends))), Made: 1, Ran: 1, Check: func(t *testing.T, l *lab) {
 			l.agree(t, 0)
@@ -270,10 +298,6 @@ func working(elsewhere string) []trial {
 			l.s.Fault(logs, -1, stream())
 			l.s.Fault(commands, -1, cloudtest.Edits(`"exitCode":`, `"exitCode":"fine","was":`))
 		}, Runs: environment.ErrLost, Made: 1, Ran: 1},
-		{Name: "no exit code recorded, and the shell's own word in the log", Late: func(l *lab, _ string) {
-			l.s.Fault(starts, -1, cloudtest.Command(0, firstLine(ends)))
-			l.s.Fault(commands, -1, cloudtest.Edits(`"exitCode":`, `"exitCode":null,"was":`))
-		}, Made: 1, Ran: 1},
 		{Name: "input that was heard, and an error", Late: late(types, 2, cloudtest.Heard(says(502, "bad_gateway"))), Made: 1, Ran: 1},
 		{Name: "input that was heard, and no answer", Late: late(types, 1, cloudtest.Heard(cloudtest.Cuts)), Made: 1, Ran: 1},
 		{Name: "input that wasn't heard, and no answer", Late: late(types, 1, cloudtest.Cuts), Made: 1, Ran: 1},

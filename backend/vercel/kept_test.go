@@ -243,6 +243,20 @@ func TestEngine_FallsBackToAPlainShellAndSaysSo(t *testing.T) { // RES-7
 	shut(t, e)
 }
 
+func TestOutput_WhatIsLostIsToldOf(t *testing.T) { // CON-2
+	l := newLab(t)
+	e := l.anew(t)
+	l.s.Fault(starts, -1, cloudtest.Command(0, lines(2)))
+	l.s.Fault(logs, -1, says(404, "not_found"))
+	var out strings.Builder
+	res, err := e.Run(t.Context(), environment.Command{Script: "echo one", Output: &out, Timeout: time.Minute})
+	if !errors.Is(err, environment.ErrLost) && !strings.Contains(out.String(), "may be missing") {
+		t.Errorf("%+v, %v, %q", res, err, out.String())
+	}
+	shut(t, e)
+	l.agree(t, 0)
+}
+
 func TestInput_ACommandMayLeaveItLying(t *testing.T) { // ENG-4; the server says 504 meanwhile
 	for _, mode := range []string{"plain", "engine"} {
 		t.Run(mode, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/internal/cloud"
 	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
+	"github.com/hermes-runtime/hermes/internal/engine/plain"
 )
 
 // endOfOutput is the line behind the last of an output.
@@ -32,6 +33,9 @@ func (m *machine) Exec(ctx context.Context, script string, stdin io.Reader, stdo
 	c := &command{out: output{to: stdout}, err: output{to: stderr}}
 	t := &tape{m: m, print: c.take}
 	t.whole = func() bool { return t.exit != nil && c.over() }
+	if w, ok := stdout.(plain.Waiter); ok {
+		t.broke = w.Broken
+	}
 	following, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	feeding, stop := context.WithCancel(ctx)

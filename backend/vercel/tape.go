@@ -28,6 +28,8 @@ type tape struct {
 	print func(of, text string) error // takes what is new of "stdout" and "stderr"
 	begun func()                      // called once, when the id is known; nil = nothing is to be done
 	whole func() bool                 // whether nothing is to come any more
+	broke func() (back func())        // called when contact breaks; nil = nobody wants to know
+	back  func()                      // called when it is made again; nil = it isn't broken
 
 	broken   error // why what is printed can't be made use of
 	id       string
@@ -62,7 +64,11 @@ func (t *tape) play(ctx context.Context, start cloud.Call) error {
 	if why == nil {
 		why = io.ErrUnexpectedEOF
 	}
+	defer t.again()
 	for try := 0; !t.whole(); try++ {
+		if t.broke != nil && t.back == nil {
+			t.back = t.broke()
+		}
 		switch {
 		case t.broken != nil:
 			return t.broken
@@ -85,6 +91,14 @@ func (t *tape) play(ctx context.Context, start cloud.Call) error {
 		}
 	}
 	return nil
+}
+
+// again says that contact is made.
+func (t *tape) again() {
+	if t.back != nil {
+		t.back()
+		t.back = nil
+	}
 }
 
 // final tells whether asking again is in vain.
@@ -118,6 +132,7 @@ func (t *tape) ask(ctx context.Context, c cloud.Call) error {
 	err = readLines(r.Body, func(l line) error {
 		t.heard.Store(true)
 		err := t.take(l)
+		t.again()
 		if t.id != "" && !watching {
 			late.Stop()
 			watch()

@@ -24,7 +24,13 @@ import (
 // script may be seen there by others. When ctx ends it hangs up, and returns without waiting for the script. It returns an error only
 // if the script could not be started, which the error matches environment.ErrNotStarted for where it is known, or if contact was lost. An
 // error that matches environment.ErrLost says that the script may have run although nothing of it was heard.
+// stdout may be a Waiter.
 type Exec func(ctx context.Context, script string, stdin io.Reader, stdout, stderr io.Writer) (exit int, err error)
+
+// Waiter is an output that wants to know when contact is broken: until back is called, nothing that comes doesn't mean that nothing will.
+type Waiter interface {
+	Broken() (back func())
+}
 
 // Options says what is known of the place. The zero value works.
 type Options struct {

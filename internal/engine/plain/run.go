@@ -18,6 +18,8 @@ const (
 	// quiet and drainTime bound the reading of what children print after the shell has ended.
 	quiet     = 300 * time.Millisecond
 	drainTime = 2 * time.Second
+	// awaitTime is how long output is waited for while contact is broken: as long as for a sign of life of the engine.
+	awaitTime = 30 * time.Second
 	// killTime is how long after KILL members may still be seen.
 	killTime = 1500 * time.Millisecond
 	// killRounds is how often the whole of that is done at least, however long it takes.
@@ -131,6 +133,10 @@ func (r *call) run(ctx context.Context) (environment.Result, error) {
 	case <-r.done:
 	case <-r.ctl.ended:
 		r.drain()
+		if r.out.broken() {
+			r.await(ctx)
+			r.drain()
+		}
 	case <-ctx.Done():
 		r.cut(ctx, &res)
 		r.drain()
@@ -138,6 +144,7 @@ func (r *call) run(ctx context.Context) (environment.Result, error) {
 		return res, nil
 	}
 	held := !r.isDone() // somebody holds an output
+	cut := r.out.broken()
 	if held {
 		r.leave(ctx, &res) // before hanging up, which may end them
 	}
@@ -153,6 +160,9 @@ func (r *call) run(ctx context.Context) (environment.Result, error) {
 	}
 	if r.err == nil && !r.ctl.hung {
 		status = r.exit
+	}
+	if cut || r.err != nil && !r.ctl.hung {
+		r.say("contact was lost at the end of the command; the end of its output may be missing")
 	}
 	r.result(&res, status, ended)
 	if ended && res.Reason == environment.Exited {
@@ -177,6 +187,25 @@ func (r *call) isDone() bool {
 func (r *call) started() {
 	if pid, err := strconv.Atoi(r.ctl.session()); err == nil && r.c.OnStart != nil {
 		r.c.OnStart(pid)
+	}
+}
+
+// await waits while contact is broken, since output may come once it is made again.
+func (r *call) await(ctx context.Context) {
+	end := time.NewTimer(awaitTime)
+	defer end.Stop()
+	look := time.NewTicker(quiet / 10)
+	defer look.Stop()
+	for r.out.broken() {
+		select {
+		case <-r.done:
+			return
+		case <-end.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
 	}
 }
 
@@ -347,6 +376,7 @@ type tap struct {
 	w      io.Writer
 	at     time.Time
 	closed bool
+	breaks int // that aren't mended
 }
 
 func newTap(w io.Writer) *tap { return &tap{w: w} }
@@ -360,6 +390,20 @@ func (t *tap) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// Broken says that contact is broken until back is called.
+func (t *tap) Broken() (back func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.breaks++
+	return sync.OnceFunc(func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.breaks--
+	})
+}
+
+func (t *tap) broken() bool { t.mu.Lock(); defer t.mu.Unlock(); return t.breaks > 0 }
 
 func (t *tap) last(least time.Time) time.Time {
 	t.mu.Lock()
