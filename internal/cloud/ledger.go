@@ -186,7 +186,7 @@ func full(running []Record, max int) error {
 	for _, r := range running {
 		names = append(names, r.Name)
 	}
-	return &environment.Error{Kind: environment.ErrUnavailable, Op: "make another place", Err: fmt.Errorf("%d are running, and terminal.max_sandboxes allows %d: %s; end one of them, or allow more", len(running), max, strings.Join(names, ", "))}
+	return &environment.Error{Kind: environment.ErrUnavailable, Op: "make another place", Err: fmt.Errorf("%d are running or may be, and terminal.max_sandboxes allows %d: %s; end one of them, or allow more", len(running), max, strings.Join(names, ", "))}
 }
 
 // Record is the place as it stood when it was recorded or changed last.
@@ -252,20 +252,39 @@ func (u *Use) Gone(ctx context.Context) error {
 	return u.l.drop(ctx, u.r)
 }
 
-// Throw ends the use and the place, whether it would be kept and whoever else uses it or not.
+// Throw ends the use and the place, whether it would be kept and whoever else uses it or not. ErrGone is an answer like any other.
 func (u *Use) Throw(ctx context.Context, remove func(context.Context, Record) error) error {
 	defer u.release()
-	if err := remove(ctx, u.r); err != nil {
+	err := remove(ctx, u.r)
+	switch {
+	case errors.Is(err, environment.ErrGone):
+		return u.l.gone(ctx, u.r)
+	case err != nil:
 		return err
 	}
 	return u.l.drop(ctx, u.r)
 }
 
+// lateMake is how long after its record a place may come about that the cloud doesn't know yet: a request may be heard after nobody waits
+// for its answer any more.
+const lateMake = 2 * callTime
+
+// gone drops a place that the cloud says isn't there. One whose making wasn't seen to end stays for the next sweep while it may still come.
+func (l *Ledger) gone(ctx context.Context, r Record) error {
+	if age := time.Since(r.Created); r.ID == "" && age >= 0 && age < lateMake {
+		return nil
+	}
+	return l.drop(ctx, r)
+}
+
 // finish ends a place and records that.
 func (l *Ledger) finish(ctx context.Context, r Record, end func(context.Context, Record) error) error {
-	if err := end(ctx, r); err != nil && !errors.Is(err, environment.ErrGone) {
+	switch err := end(ctx, r); {
+	case errors.Is(err, environment.ErrGone):
+		return l.gone(ctx, r)
+	case err != nil:
 		return err
-	} else if err != nil || !r.Kept {
+	case !r.Kept:
 		return l.drop(ctx, r)
 	}
 	return l.set(ctx, r, func(r *Record) { r.Stopped, r.Uses = time.Now().UTC().Truncate(time.Second), nil })

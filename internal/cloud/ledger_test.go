@@ -25,7 +25,9 @@ func TestMain(m *testing.M) {
 	if home := os.Getenv(userRole); home != "" {
 		l, err := cloud.OpenLedger(home, "me")
 		if err == nil {
-			_, err = l.Enter(context.Background(), place(os.Getenv(userRole+"_NAME"), os.Getenv(userRole+"_KEPT") != ""), 0)
+			r := place(os.Getenv(userRole+"_NAME"), os.Getenv(userRole+"_KEPT") != "")
+			r.ID = os.Getenv(userRole + "_ID")
+			_, err = l.Enter(context.Background(), r, 0)
 		}
 		fmt.Println(err)
 		select {}
@@ -81,15 +83,19 @@ func (e *ends) end(_ context.Context, r cloud.Record) error {
 	return e.fails
 }
 
-// dead has a process of its own use a place, and kills it.
+// dead has a process of its own use a place, and kills it: one whose name begins with unseen before it knows that the place was made.
 func dead(t *testing.T, home, name, kept string) {
 	t.Helper()
+	id := "id-" + name
+	if strings.HasPrefix(name, "unseen") {
+		id = ""
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), userRole+"="+home, userRole+"_NAME="+name, userRole+"_KEPT="+kept)
+	cmd.Env = append(os.Environ(), userRole+"="+home, userRole+"_NAME="+name, userRole+"_KEPT="+kept, userRole+"_ID="+id)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -201,6 +207,25 @@ func TestLedger_OneThatCannotBeEndedStopsNothing(t *testing.T) { // CLD-3
 	}
 	if all := list(t, l); len(all) != 1 || all[0].Name != "stubborn" {
 		t.Errorf("recorded: %v", all)
+	}
+}
+
+func TestLedger_OneThatMayStillBeMadeStaysForTheNextSweep(t *testing.T) { // CLD-1, CLD-3: a request is heard after its sender is dead
+	l, home := ledger(t)
+	dead(t, home, "unseen", "")
+	dead(t, home, "seen", "")
+	e := &ends{fails: &environment.Error{Kind: environment.ErrGone, Op: "end it", Err: errors.New("there is none")}}
+	lab := lab
+	lab.End = e.end
+	if _, errs := l.Sweep(t.Context(), lab); len(errs) > 0 {
+		t.Error(errs)
+	}
+	if all := list(t, l); len(all) != 1 || all[0].Name != "unseen" {
+		t.Errorf("%+v", all)
+	}
+	e.fails = nil // it is there by now
+	if _, errs := l.Sweep(t.Context(), lab); len(errs) > 0 || len(list(t, l)) > 0 {
+		t.Errorf("%v, %+v", errs, list(t, l))
 	}
 }
 

@@ -36,10 +36,11 @@ func (m Making) Do(ctx context.Context) (b Box, begun bool, err error) {
 	if cloud.Refused(err) && cloud.Status(err) != http.StatusConflict {
 		return Box{}, false, err
 	}
+	answered := cloud.Status(err) != 0 && cloud.Status(err) != http.StatusRequestTimeout && cloud.Status(err) != http.StatusGatewayTimeout
 	found, gerr := m.Find(context.WithoutCancel(ctx))
 	switch {
 	case gerr != nil:
-		return Box{}, !errors.Is(gerr, environment.ErrGone), err
+		return Box{}, !answered || !errors.Is(gerr, environment.ErrGone), err // unanswered, it may come later
 	case found.Use != m.Order.Use:
 		return Box{}, false, Taken(m.Order.Name)
 	}

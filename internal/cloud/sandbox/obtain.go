@@ -102,7 +102,7 @@ func (p *place) wake(ctx context.Context) error {
 
 // spoiled drops a sandbox that can't be started any more, so that another one is made in its place.
 func (p *place) spoiled(ctx context.Context, why error) error {
-	if err := p.remove(ctx, cloud.Record{Name: p.order.Name}); err != nil {
+	if err := p.Cloud.Remove(ctx, cloud.Record{Name: p.order.Name}); err != nil && !errors.Is(err, environment.ErrGone) {
 		return errors.Join(why, err)
 	}
 	p.base.Notes = append(p.base.Notes[:len(p.base.Notes):len(p.base.Notes)],
@@ -128,6 +128,9 @@ func (p *place) makeNew(ctx context.Context) error {
 		return err
 	}
 	p.anew = true
+	if err := p.use.Made(ctx, b.ID); err != nil {
+		return err
+	}
 	notes := b.Notes
 	p.box, _, err = p.Cloud.Up(ctx, b, p.Start)
 	p.box.Notes = notes
@@ -154,19 +157,11 @@ func (p *place) undo(ctx context.Context) {
 	case stop:
 		err = p.use.LeaveAlone(ctx, p.Cloud.End)
 	case remove:
-		err = p.use.Throw(ctx, p.remove)
+		err = p.use.Throw(ctx, p.Cloud.Remove)
 	}
 	if err != nil {
 		p.log.Warn("a sandbox whose start failed can't be ended; the next start tries again", "sandbox", p.order.Name, "error", err)
 	}
-}
-
-// remove deletes a place of the ledger, whether it is kept or not.
-func (p *place) remove(ctx context.Context, r cloud.Record) error {
-	if err := p.Cloud.Remove(ctx, r); err != nil && !errors.Is(err, environment.ErrGone) {
-		return err
-	}
-	return nil
 }
 
 // giveUp lets go of a sandbox that is of no use.

@@ -335,9 +335,11 @@ func (p *place) destroy(ctx context.Context) error {
 	}
 	p.rest()
 	return p.use.Throw(ctx, func(ctx context.Context, r cloud.Record) error {
-		err := p.remove(ctx, r)
-		if f, ok := p.Cloud.(Forgetter); ok && err == nil {
-			err = f.Forget(ctx, r)
+		err := p.Cloud.Remove(ctx, r)
+		if f, ok := p.Cloud.(Forgetter); ok && (err == nil || errors.Is(err, environment.ErrGone)) {
+			if ferr := f.Forget(ctx, r); ferr != nil {
+				return ferr
+			}
 		}
 		return err
 	})

@@ -113,16 +113,17 @@ func TestOpen_ThatFailsLeavesNothing(t *testing.T) { // CLD-1
 		name    string
 		set     func(l *lab)
 		removes bool
+		late    bool
 	}{
-		{"refused", func(l *lab) { l.onMake = func(sandbox.Order) (bool, error) { return false, why } }, false},
-		{"in doubt, and there is none", func(l *lab) { l.onMake = func(sandbox.Order) (bool, error) { return true, why } }, true},
+		{"refused", func(l *lab) { l.onMake = func(sandbox.Order) (bool, error) { return false, why } }, false, false},
+		{"in doubt, and there is none", func(l *lab) { l.onMake = func(sandbox.Order) (bool, error) { return true, why } }, true, true},
 		{"in doubt, and there is one", func(l *lab) {
 			l.onMake = func(o sandbox.Order) (bool, error) {
 				l.boxes[o.Name] = sandbox.Box{ID: "x", Name: o.Name, Use: o.Use, State: sandbox.Ready}
 				return true, why
 			}
-		}, true},
-		{"made, and it doesn't start", func(l *lab) { l.onUp = func(sandbox.Box) (bool, error) { return false, why } }, true},
+		}, true, false},
+		{"made, and it doesn't start", func(l *lab) { l.onUp = func(sandbox.Box) (bool, error) { return false, why } }, true, false},
 	} {
 		for _, kept := range []bool{true, false} {
 			t.Run(fmt.Sprint(row.name, ", kept ", kept), func(t *testing.T) {
@@ -131,6 +132,18 @@ func TestOpen_ThatFailsLeavesNothing(t *testing.T) { // CLD-1
 				row.set(l)
 				if _, err := l.try(t); !errors.Is(err, environment.ErrUnavailable) || !errors.Is(err, why) {
 					t.Errorf("%v", err)
+				}
+				if row.late { // it may still come
+					if all, err := l.ledger(t).List(); err != nil || len(all) != 1 || all[0].ID != "" {
+						t.Errorf("%+v, %v", all, err)
+					}
+					l.onMake = nil
+					if !kept { // it comes under its name, and the next start ends it
+						l.boxes[l.removed[0]] = sandbox.Box{ID: "late", Name: l.removed[0], State: sandbox.Ready}
+						shut(t, l.open(t))
+						l.is(t, 1, 0, 0)
+					}
+					return
 				}
 				l.is(t, l.made, 0, 0)
 				if len(l.removed) > 0 != row.removes {
