@@ -53,7 +53,7 @@ func (l *lab) remove(t *testing.T, id string) {
 // over waits until a place knows that contact has ended.
 func over(t *testing.T, e environment.Environment) {
 	t.Helper()
-	eventually(t, func() string {
+	envtest.Eventually(t, func() string {
 		if _, err := e.Files().Stat(context.Background(), "/"); err != nil && !errors.Is(err, environment.ErrLost) {
 			return ""
 		}

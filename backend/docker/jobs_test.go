@@ -16,6 +16,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/backend/docker"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/process"
 )
 
@@ -78,14 +79,14 @@ func TestJobs_RunInTheContainerOnPipesAndOnTerminals(t *testing.T) { // RMT-1, P
 		t.Errorf("its log: %+v, %v", r, err)
 	}
 	p = start(t, e, environment.Job{Command: script(`stty size; read x; stty size; read x`), Terminal: &environment.Size{Rows: 11, Cols: 33}})
-	eventually(t, func() string { return lacks(t, p, "11 33") })
+	envtest.Eventually(t, func() string { return lacks(t, p, "11 33") })
 	if err := p.Resize(t.Context(), environment.Size{Rows: 22, Cols: 44}); err != nil {
 		t.Error(err)
 	}
 	if err := p.Keys(t.Context(), []string{"enter"}); err != nil {
 		t.Error(err)
 	}
-	eventually(t, func() string { return lacks(t, p, "22 44") })
+	envtest.Eventually(t, func() string { return lacks(t, p, "22 44") })
 	if _, err := p.Kill(t.Context(), "test"); err != nil {
 		t.Error(err)
 	}

@@ -3,12 +3,10 @@
 package docker_test
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
@@ -16,6 +14,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/docker"
 	"github.com/hermes-runtime/hermes/backend/docker/dockertest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
 	"github.com/hermes-runtime/hermes/internal/envs"
 )
@@ -107,7 +106,7 @@ func (l *lab) processes(t testing.TB, id string) string {
 // gone waits, within bounds, until no process of a container has a text in its command line.
 func (l *lab) gone(t testing.TB, id, text string) {
 	t.Helper()
-	eventually(t, func() string {
+	envtest.Eventually(t, func() string {
 		if all := l.processes(t, id); strings.Contains(all, text) {
 			return "still there:\n" + all
 		}
@@ -118,27 +117,12 @@ func (l *lab) gone(t testing.TB, id, text string) {
 // runs waits, within bounds, until a process of a container has a text in its command line.
 func (l *lab) runs(t testing.TB, id, text string) {
 	t.Helper()
-	eventually(t, func() string {
+	envtest.Eventually(t, func() string {
 		if all := l.processes(t, id); !strings.Contains(all, text) {
 			return "it is not seen:\n" + all
 		}
 		return ""
 	})
-}
-
-// eventually waits until nothing is wrong any more.
-func eventually(t testing.TB, wrong func() string) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(30 * time.Millisecond) {
-		w := wrong()
-		if w == "" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Error(w)
-			return
-		}
-	}
 }
 
 // open opens a place, which is closed after the test.
@@ -171,18 +155,12 @@ func (l *lab) try(ctx context.Context) (environment.Environment, error) {
 
 func run(t testing.TB, e environment.Environment, script string) string {
 	t.Helper()
-	var out bytes.Buffer
-	if _, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute}); err != nil {
-		t.Fatalf("%s: %v", script, err)
-	}
-	return out.String()
+	return envtest.Output(t, e, script)
 }
 
 func shut(t testing.TB, e environment.Environment) {
 	t.Helper()
-	if err := e.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	envtest.Shut(t, e)
 }
 
 func defaults(b environment.Backend) *docker.Config { return b.Config().(*docker.Config) }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/backend/docker/dockertest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 )
 
 // stubborn ignores TERM, leaves the session and holds the pipe; its sleep is found by its length.
@@ -238,7 +239,7 @@ func TestGone_AContainerThatWasRemovedIsSaid(t *testing.T) { // DKR-10, CON-2, M
 	if _, err := l.api.ContainerRemove(t.Context(), e.Info().ID, client.ContainerRemoveOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() string { // the end of the contact may be noticed a moment later
+	envtest.Eventually(t, func() string { // the end of the contact may be noticed a moment later
 		_, err := e.Run(context.Background(), environment.Command{Script: "true"})
 		if errors.Is(err, environment.ErrLost) {
 			return err.Error()
@@ -270,7 +271,7 @@ func TestStopped_AContainerThatWasStoppedIsStartedAgain(t *testing.T) { // DKR-1
 		res, err := e.Run(context.Background(), environment.Command{Script: "cat /root/f", Output: &out})
 		return res, out.String(), err
 	}
-	eventually(t, func() string {
+	envtest.Eventually(t, func() string {
 		res, out, err := again()
 		switch {
 		case errors.Is(err, environment.ErrLost):
@@ -304,7 +305,7 @@ func TestDaemon_ThatIsRestartedIsFoundAgain(t *testing.T) { // DKR-10, CON-3
 	if err := <-done; !errors.Is(err, environment.ErrLost) || errors.Is(err, environment.ErrNotStarted) {
 		t.Errorf("the command that was under way: %v, want ErrLost", err)
 	}
-	eventually(t, func() string {
+	envtest.Eventually(t, func() string {
 		_, err := e.Run(context.Background(), environment.Command{Script: "true"})
 		if errors.Is(err, environment.ErrLost) {
 			return err.Error()

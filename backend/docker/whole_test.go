@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-runtime/hermes/environment/envtest"
 )
 
 // hermes runs the real program with containers as its place.
@@ -71,7 +73,7 @@ func TestWhole_BackgroundProcessesGoOnBetweenCalls(t *testing.T) { // RMT-1, JOB
 	if got = call(`{"action":"submit","session_id":"ID","data":"typed"}`); got["status"] != "ok" {
 		t.Errorf("%v", got)
 	}
-	eventually(t, func() string {
+	envtest.Eventually(t, func() string {
 		if got = call(`{"action":"poll","session_id":"ID"}`); strings.Count(fmt.Sprint(got["screen"]), "typed") == 2 && got["status"] == "running" {
 			return ""
 		}

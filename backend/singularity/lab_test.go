@@ -3,7 +3,6 @@
 package singularity_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -12,13 +11,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-runtime/hermes/backend/singularity"
 	"github.com/hermes-runtime/hermes/backend/singularity/apptainertest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
 )
 
@@ -141,7 +140,7 @@ func (l *lab) processes(t testing.TB, name string) string {
 // gone waits, within bounds, until no process of an instance has a text in its command line.
 func (l *lab) gone(t testing.TB, name, text string) {
 	t.Helper()
-	eventually(t, func() string {
+	envtest.Eventually(t, func() string {
 		if all := l.processes(t, name); strings.Contains(all, text) {
 			return "still there:\n" + all
 		}
@@ -152,7 +151,7 @@ func (l *lab) gone(t testing.TB, name, text string) {
 // runs waits, within bounds, until a process of an instance has a text in its command line.
 func (l *lab) runs(t testing.TB, name, text string) {
 	t.Helper()
-	eventually(t, func() string {
+	envtest.Eventually(t, func() string {
 		if all := l.processes(t, name); !strings.Contains(all, text) {
 			return "it is not seen:\n" + all
 		}
@@ -160,35 +159,14 @@ func (l *lab) runs(t testing.TB, name, text string) {
 	})
 }
 
-// eventually waits until nothing is wrong any more.
-func eventually(t testing.TB, wrong func() string) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		w := wrong()
-		if w == "" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Error(w)
-			return
-		}
-	}
-}
-
 func run(t testing.TB, e environment.Environment, script string) string {
 	t.Helper()
-	var out bytes.Buffer
-	if _, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute}); err != nil {
-		t.Fatalf("%s: %v", script, err)
-	}
-	return out.String()
+	return envtest.Output(t, e, script)
 }
 
 func shut(t testing.TB, e environment.Environment) {
 	t.Helper()
-	if err := e.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	envtest.Shut(t, e)
 }
 
 func defaults(b environment.Backend) *singularity.Config { return b.Config().(*singularity.Config) }

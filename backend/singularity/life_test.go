@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/envs"
 	"github.com/hermes-runtime/hermes/internal/session"
 )
@@ -125,7 +126,7 @@ func TestEnd_OfTheRuntimeLeavesNothingThatRuns(t *testing.T) { // kill -9: RES-4
 			other := *l
 			other.o.Key = "another" // the first use in this process stops what nobody holds any more
 			other.open(t)
-			eventually(t, func() string {
+			envtest.Eventually(t, func() string {
 				if _, runs := l.a.Running()[name]; runs {
 					return name + " still runs"
 				}
@@ -171,7 +172,7 @@ func TestGone_IsStartedAnewOnceAndSaid(t *testing.T) { // MGR-6, CON-2, CON-3
 				t.Fatal(err)
 			}
 			l.a.Kill(place.Info().ID)
-			eventually(t, func() string { // a file operation finds it gone, and says so
+			envtest.Eventually(t, func() string { // a file operation finds it gone, and says so
 				if _, err := place.Files().Stat(t.Context(), "/"); errors.Is(err, environment.ErrGone) {
 					return ""
 				}

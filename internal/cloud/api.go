@@ -120,7 +120,7 @@ func (a *API) Do(ctx context.Context, c Call) error {
 	}
 	defer r.Body.Close()
 	if strings.Contains(r.Header.Get("Content-Type"), "text/html") { // of something in between, or another server: nobody knows whether it was heard
-		return fmt.Errorf("%s %s at %s: the answer is a web page, which no API gives", c.Method, c.Path, a.Base.Host)
+		return fmt.Errorf("read the answer to %s %s: it is a web page, which no API gives", c.Method, c.Path)
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
 	if err == nil && c.Into != nil {
