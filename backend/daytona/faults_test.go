@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func TestFaults_EachGivesTheErrorThatItShould(t *testing.T) { // CON-2, CON-3, C
 		t.Errorf("another host was sent %s %s", r.Method, r.Header)
 	}))
 	t.Cleanup(elsewhere.Close)
-	for _, f := range append(starting(elsewhere.URL), working()...) {
+	for _, f := range slices.Concat(asking(), coming(elsewhere.URL), working()) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			f.Run(t, newLab(t))
@@ -64,7 +65,7 @@ func TestFaults_EachGivesTheErrorThatItShould(t *testing.T) { // CON-2, CON-3, C
 }
 
 func TestFaults_LackNothing(t *testing.T) {
-	cloudtest.Complete(t, append(starting(""), working()...), map[string][]string{
+	cloudtest.Complete(t, slices.Concat(asking(), coming(""), working()), map[string][]string{
 		"expired token":                 {"expired token"},
 		"429 with Retry-After":          {"429 with Retry-After", "429 for an hour"},
 		"429 without Retry-After":       {"429 without", "429 for a command"},
@@ -81,8 +82,8 @@ func TestFaults_LackNothing(t *testing.T) {
 
 var unavailable = environment.ErrUnavailable
 
-// starting are the faults before there is a place.
-func starting(elsewhere string) []trial {
+// asking are the faults of asking for a place.
+func asking() []trial {
 	at := func(matches string, times int, with cloudtest.Wrong) func(*lab) {
 		return func(l *lab) { l.s.Fault(matches, times, with) }
 	}
@@ -140,6 +141,15 @@ func starting(elsewhere string) []trial {
 				t.Error("one that wasn't made is in the ledger")
 			}
 		}},
+	}
+}
+
+// coming are the faults from then until it runs.
+func coming(elsewhere string) []trial {
+	at := func(matches string, times int, with cloudtest.Wrong) func(*lab) {
+		return func(l *lab) { l.s.Fault(matches, times, with) }
+	}
+	return []trial{
 		{Name: "a state that nobody knows", Set: at("GET /sandbox", 1, cloudtest.Prints(`{"id":"x","state":"hibernating"}`)), Opens: unavailable, Says: "hibernating", Made: 1},
 		{Name: "state error", Set: at("GET /sandbox", 1, cloudtest.Prints(`{"id":"x","state":"error","errorReason":"no runner"}`)), Opens: unavailable, Says: "no runner", Made: 1},
 		{Name: "the build failed", Set: at("GET /sandbox", 1, cloudtest.Prints(`{"id":"x","state":"build_failed","errorReason":"no such image"}`)), Opens: unavailable, Says: "no such image", Made: 1},
