@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/daytona"
 	"github.com/hermes-runtime/hermes/backend/daytona/daytonatest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/cloud"
 	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
@@ -100,7 +101,7 @@ func (l *lab) agree(t testing.TB, running int) { t.Helper(); cloudtest.Agree(t, 
 
 func run(t testing.TB, e environment.Environment, script string) string {
 	t.Helper()
-	return cloudtest.Output(t, e, script)
+	return envtest.Output(t, e, script)
 }
 
-func shut(t testing.TB, e environment.Environment) { t.Helper(); cloudtest.Shut(t, e) }
+func shut(t testing.TB, e environment.Environment) { t.Helper(); envtest.Shut(t, e) }

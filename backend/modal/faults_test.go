@@ -18,6 +18,7 @@ import (
 
 	"github.com/hermes-runtime/hermes/backend/modal/modaltest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 	"github.com/hermes-runtime/hermes/internal/engine/resident/residenttest"
 )
@@ -135,7 +136,7 @@ func reaching() []trial {
 		{Name: "patience without end", Set: at("SandboxCreateV2", -1, puts(codes.Unavailable, 1)), Short: true, Opens: unavailable, Says: "slow down"},
 		{Name: "UNAVAILABLE and no end", Set: at("SandboxCreateV2", -1, says(codes.Unavailable, "down")), Opens: unavailable, Says: "down", Check: asked(4)},
 		{Name: "half-open", Set: at("AppGetOrCreate", -1, hangs), Short: true, Opens: unavailable, Check: asked(0)},
-		{Name: "quota reached", Set: func(l *lab) { l.s.Quota = 1; l.s.Add("other", nil) }, Opens: unavailable, Says: "limit of the workspace", Made: 1, Check: func(t *testing.T, l *lab) {
+		{Name: "quota reached", Otherwise: true, Set: func(l *lab) { l.s.Quota = 1; l.s.Add("other", nil) }, Opens: unavailable, Says: "limit of the workspace", Made: 1, Check: func(t *testing.T, l *lab) {
 			if len(cloudtest.Ledger(t, l)) > 0 {
 				t.Error("one that wasn't made is in the ledger")
 			}
@@ -185,12 +186,12 @@ func starting() []trial {
 			l.s.Fault("TaskExecStart", -1, says(codes.PermissionDenied, "not now"))
 			l.s.Fault("SandboxTerminateV2", 2, says(codes.Unavailable, "not now"))
 		}, Opens: unavailable, Says: "not now", Made: 1},
-		{Name: "it can't be ended, and the next start does it", Set: func(l *lab) {
+		{Name: "it can't be ended, and the next start does it", Otherwise: true, Set: func(l *lab) {
 			l.s.Fault("TaskExecStart", 1, says(codes.PermissionDenied, "not now"))
 			l.s.Fault("SandboxTerminateV2", 1, says(codes.PermissionDenied, "not now"))
 		}, Opens: unavailable, Made: 1, Check: func(t *testing.T, l *lab) {
 			l.agree(t, 1)
-			shut(t, l.anew(t))
+			envtest.Shut(t, cloudtest.Open(t, l))
 			l.agree(t, 0)
 		}},
 		{Name: "the engine can't be begun", Set: func(l *lab) {
@@ -253,9 +254,9 @@ func working() []trial {
 		{Name: "connections are cut under the engine", Set: engine(nil), In: cut, Made: 1, Ran: 1},
 		{Name: "half-open under the engine", Set: engine(nil), In: func(l *lab, _ string) { l.s.Freeze(modaltest.Tasks) }, Runs: lost, Says: "doesn't answer", Made: 1, Ran: 1},
 		{Name: "tokens for programs are revoked", Late: func(l *lab, _ string) { l.s.Expire(modaltest.Tasks) }, Made: 1, Ran: 1},
-		{Name: "tokens of the account are revoked, and the next start ends what is left", Late: func(l *lab, _ string) { l.s.Expire(modaltest.Control) }, Made: 1, Ran: 1, Check: func(t *testing.T, l *lab) {
+		{Name: "tokens of the account are revoked, and the next start ends what is left", Otherwise: true, Late: func(l *lab, _ string) { l.s.Expire(modaltest.Control) }, Made: 1, Ran: 1, Check: func(t *testing.T, l *lab) {
 			l.agree(t, 1)
-			shut(t, l.anew(t))
+			envtest.Shut(t, cloudtest.Open(t, l))
 			l.agree(t, 0)
 		}},
 		{Name: "a snapshot that fails", Set: func(l *lab) {

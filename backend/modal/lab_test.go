@@ -3,11 +3,9 @@
 package modal_test
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/hermes-runtime/hermes/backend/modal"
 	"github.com/hermes-runtime/hermes/backend/modal/modaltest"
@@ -83,15 +81,8 @@ func (l *lab) open(t testing.TB) environment.Environment {
 	return e
 }
 
-// anew opens a place that its test closes.
-func (l *lab) anew(t *testing.T) environment.Environment {
-	t.Helper()
-	e, err := l.Try(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
+// fresh opens a place that its test closes.
+func (l *lab) fresh(t *testing.T) environment.Environment { t.Helper(); return cloudtest.Open(t, l) }
 
 // Made counts the sandboxes that ever were made.
 func (l *lab) Made() int { return l.s.Made() }
@@ -128,20 +119,4 @@ func (l *lab) left(t testing.TB, key string) string {
 		t.Fatal(err)
 	}
 	return ref
-}
-
-func run(t testing.TB, e environment.Environment, script string) string {
-	t.Helper()
-	var out bytes.Buffer
-	if _, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute}); err != nil {
-		t.Fatalf("%s: %v", script, err)
-	}
-	return out.String()
-}
-
-func shut(t testing.TB, e environment.Environment) {
-	t.Helper()
-	if err := e.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-runtime/hermes/backend/modal"
 	"github.com/hermes-runtime/hermes/backend/modal/modaltest"
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
 	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 )
 
@@ -42,31 +43,31 @@ func TestLife_ASandboxHasAnEndFromTheStart(t *testing.T) { // CLD-1
 
 func TestLife_FilesAreKeptAsASnapshotAndNothingRunsOn(t *testing.T) { // CLD-1, CLD-6
 	l := newLab(t).kept()
-	e := l.anew(t)
-	run(t, e, "echo one >~/f")
+	e := cloudtest.Open(t, l)
+	envtest.Output(t, e, "echo one >~/f")
 	l.agree(t, 1)
-	shut(t, e)
+	envtest.Shut(t, e)
 	l.agree(t, 0)
 	first := l.left(t, "direct:test")
 	if all := l.s.Snapshots(); len(all) != 1 || all[0] != first {
 		t.Errorf("recorded %q, there are %v", first, all)
 	}
-	e = l.anew(t)
-	if out := run(t, e, "cat ~/f; echo two >~/f"); out != "one\n" || len(e.Info().Notes) > 1 {
+	e = cloudtest.Open(t, l)
+	if out := envtest.Output(t, e, "cat ~/f; echo two >~/f"); out != "one\n" || len(e.Info().Notes) > 1 {
 		t.Errorf("%q, %v", out, e.Info().Notes)
 	}
-	one, two := e, l.anew(t) // which use one sandbox
-	shut(t, one)
-	if out := run(t, two, "cat ~/f"); out != "two\n" || l.s.Made() != 2 {
+	one, two := e, cloudtest.Open(t, l) // which use one sandbox
+	envtest.Shut(t, one)
+	if out := envtest.Output(t, two, "cat ~/f"); out != "two\n" || l.s.Made() != 2 {
 		t.Errorf("the other one let go of it: %q, %d made", out, l.s.Made())
 	}
-	shut(t, two)
+	envtest.Shut(t, two)
 	l.agree(t, 0)
 	second := l.left(t, "direct:test")
 	if all := l.s.Snapshots(); second == first || len(all) != 1 || all[0] != second {
 		t.Errorf("recorded %q after %q, there are %v", second, first, all)
 	}
-	e = l.anew(t)
+	e = cloudtest.Open(t, l)
 	if err := e.(environment.Destroyer).Destroy(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -78,44 +79,44 @@ func TestLife_FilesAreKeptAsASnapshotAndNothingRunsOn(t *testing.T) { // CLD-1, 
 
 func TestLife_EachImageHasFilesOfItsOwn(t *testing.T) {
 	l := newLab(t).kept()
-	e := l.anew(t)
-	run(t, e, "echo default >~/f")
-	shut(t, e)
+	e := cloudtest.Open(t, l)
+	envtest.Output(t, e, "echo default >~/f")
+	envtest.Shut(t, e)
 	l.config.Image = "debian:12"
-	e = l.anew(t)
-	if out := run(t, e, "cat ~/f || echo debian >~/f"); strings.Contains(out, "default") {
+	e = cloudtest.Open(t, l)
+	if out := envtest.Output(t, e, "cat ~/f || echo debian >~/f"); strings.Contains(out, "default") {
 		t.Errorf("%q", out)
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 	for image, want := range map[string]string{"debian:12": "debian\n", "nikolaik/python-nodejs:python3.11-nodejs20": "default\n"} {
 		l.config.Image = image
-		e := l.anew(t)
-		if out := run(t, e, "cat ~/f"); out != want {
+		e := cloudtest.Open(t, l)
+		if out := envtest.Output(t, e, "cat ~/f"); out != want {
 			t.Errorf("%s: %q", image, out)
 		}
-		shut(t, e)
+		envtest.Shut(t, e)
 	}
 }
 
 func TestLife_ASnapshotThatIsGoneIsToldAndTheTaskBeginsAnew(t *testing.T) { // CLD-6
 	l := newLab(t).kept()
-	e := l.anew(t)
-	run(t, e, "echo one >~/f")
-	shut(t, e)
+	e := cloudtest.Open(t, l)
+	envtest.Output(t, e, "echo one >~/f")
+	envtest.Shut(t, e)
 	l.s.Lose(l.left(t, "direct:test"))
-	e = l.anew(t)
+	e = cloudtest.Open(t, l)
 	if notes := strings.Join(e.Info().Notes, "\n"); !strings.Contains(notes, "begins anew from nikolaik") {
 		t.Errorf("%s", notes)
 	}
-	if out := run(t, e, "cat ~/f || echo none"); !strings.HasSuffix(out, "none\n") {
+	if out := envtest.Output(t, e, "cat ~/f || echo none"); !strings.HasSuffix(out, "none\n") {
 		t.Errorf("%q", out)
 	}
-	shut(t, e)
-	e = l.anew(t)
+	envtest.Shut(t, e)
+	e = cloudtest.Open(t, l)
 	if notes := strings.Join(e.Info().Notes, "\n"); strings.Contains(notes, "anew") {
 		t.Errorf("it is told again: %s", notes)
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 }
 
 func TestLife_OneThatEndedIsGoneForGood(t *testing.T) { // MDL-1, MGR-6
@@ -127,14 +128,14 @@ func TestLife_OneThatEndedIsGoneForGood(t *testing.T) { // MDL-1, MGR-6
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t).kept()
 			e := l.open(t)
-			run(t, e, "true")
+			envtest.Output(t, e, "true")
 			end(l, e.Info().ID)
 			for range 2 {
 				if _, err := e.Run(t.Context(), environment.Command{Script: "true"}); !errors.Is(err, environment.ErrGone) {
 					t.Errorf("%v", err)
 				}
 			}
-			shut(t, e)
+			envtest.Shut(t, e)
 			l.agree(t, 0)
 			if ref := l.left(t, "direct:test"); ref != "" {
 				t.Errorf("there is a snapshot of nothing: %s", ref)
@@ -150,15 +151,15 @@ func TestLife_WhoOnlyLooksChangesNothing(t *testing.T) {
 		t.Errorf("without one: %v", err)
 	}
 	l.o.Find = false
-	e := l.anew(t)
+	e := cloudtest.Open(t, l)
 	l.o.Find = true
-	looking := l.anew(t)
+	looking := cloudtest.Open(t, l)
 	if jobs, err := looking.(environment.Keeper).Jobs(t.Context()); err != nil || len(jobs) != 0 {
 		t.Errorf("%v, %v", jobs, err)
 	}
-	shut(t, looking)
+	envtest.Shut(t, looking)
 	l.agree(t, 1)
-	shut(t, e)
+	envtest.Shut(t, e)
 	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrGone) {
 		t.Errorf("one that ended: %v", err)
 	}
@@ -168,12 +169,12 @@ func TestLife_WhoOnlyLooksChangesNothing(t *testing.T) {
 func TestLife_NoMoreRunThanAreAllowed(t *testing.T) { // CLD-3
 	l := newLab(t)
 	l.config.MaxPlaces = 1
-	e := l.anew(t)
+	e := cloudtest.Open(t, l)
 	if _, err := l.Try(t.Context()); !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "max_sandboxes") || l.s.Made() != 1 {
 		t.Errorf("%v, %d made", err, l.s.Made())
 	}
-	shut(t, e)
-	shut(t, l.anew(t))
+	envtest.Shut(t, e)
+	envtest.Shut(t, cloudtest.Open(t, l))
 	l.agree(t, 0)
 }
 
@@ -217,9 +218,9 @@ func TestLife_WhatADeadRuntimeLeftIsEndedByTheNext(t *testing.T) { // CLD-3
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		l.config.Kept = false
-		e := l.anew(t) // another one
+		e := cloudtest.Open(t, l) // another one
 		l.agree(t, 1)
-		shut(t, e)
+		envtest.Shut(t, e)
 		l.agree(t, 0)
 		if ref := l.left(t, "direct:test"); ref != "" != kept {
 			t.Errorf("kept %v: its snapshot is %q", kept, ref)
@@ -256,7 +257,7 @@ func TestSettings_SayWhatSandboxesAreMadeOf(t *testing.T) {
 	l := newLab(t)
 	l.config.CPU, l.config.MemoryMB, l.config.Network, l.config.Region = 1.5, 1025, false, "eu-west, us-east"
 	l.o.Overrides = map[string]string{"modal_image": "debian:12"}
-	e := l.anew(t)
+	e := cloudtest.Open(t, l)
 	s := l.s.Sandboxes()[0]
 	r := s.Definition.GetResources()
 	if r.GetMilliCpu() != 1500 || r.GetMilliCpuMax() != 1500 || r.GetMemoryMb() != 1025 || r.GetMemoryMbMax() != 1025 || s.Image != "im-FROM-debian-12" {
@@ -268,13 +269,13 @@ func TestSettings_SayWhatSandboxesAreMadeOf(t *testing.T) {
 	if i := e.Info(); i.Traits.Network || len(i.Traits.Mounts) > 0 {
 		t.Errorf("%+v", i)
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 	l.o.Overrides, l.config.GPU, l.config.Image = nil, "T4", s.Image // of the first version, and an image that is there
-	e = l.anew(t)
-	if out := run(t, e, "echo on"); out != "on\n" || l.s.Heard("SandboxCreate") != 1 || l.s.Heard("ImageGetOrCreate") != 1 {
+	e = cloudtest.Open(t, l)
+	if out := envtest.Output(t, e, "echo on"); out != "on\n" || l.s.Heard("SandboxCreate") != 1 || l.s.Heard("ImageGetOrCreate") != 1 {
 		t.Errorf("%q", out)
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 	l.agree(t, 0)
 }
 
@@ -282,7 +283,7 @@ func TestEngine_FallsBackToAPlainShellAndSaysSo(t *testing.T) { // RES-7
 	l := newLab(t)
 	l.config.Resident, l.config.ResidentPath = "auto", "/bin/true" // brought, and no hermes
 	e := l.open(t)
-	if out := run(t, e, "echo on"); out != "on\n" || !strings.Contains(strings.Join(e.Info().Notes, "\n"), "plain shell") {
+	if out := envtest.Output(t, e, "echo on"); out != "on\n" || !strings.Contains(strings.Join(e.Info().Notes, "\n"), "plain shell") {
 		t.Errorf("%q, %v", out, e.Info().Notes)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modal-labs/modal-client/go"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/internal/cloud"
 	"github.com/hermes-runtime/hermes/internal/cloud/sandbox"
 	"github.com/hermes-runtime/hermes/internal/engine"
 )
@@ -71,20 +72,9 @@ func (m *machine) watch() {
 			m.finish()
 			return
 		}
-		if rest(m.life, pause) != nil {
+		if cloud.Rest(m.life, pause) != nil {
 			return
 		}
-	}
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 func TestModal_IsAnEnvironment(t *testing.T) { // CNF-1
 	l := newLab(t).engine(t)
 	l.config.MaxPlaces = 100
-	envtest.Run(t, l.anew, envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor}})
+	envtest.Run(t, l.fresh, envtest.Abilities{Lacking: []envtest.Ability{envtest.Descriptor}})
 }
 
 func TestModal_ConformsThroughAPlainShell(t *testing.T) { // RES-7, RES-8
@@ -21,6 +21,6 @@ func TestModal_ConformsThroughAPlainShell(t *testing.T) { // RES-7, RES-8
 	if raceEnabled { // each command takes several processes
 		suite = envtest.RunEnds
 	}
-	suite(t, l.anew, envtest.Abilities{
+	suite(t, l.fresh, envtest.Abilities{
 		Place: "modal, plain shell", Lacking: []envtest.Ability{envtest.Descriptor, envtest.Search, envtest.Sudo, envtest.Jobs, envtest.Terminals}})
 }

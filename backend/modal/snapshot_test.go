@@ -14,15 +14,17 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/hermes-runtime/hermes/environment"
+	"github.com/hermes-runtime/hermes/environment/envtest"
+	"github.com/hermes-runtime/hermes/internal/cloud/cloudtest"
 )
 
 // keptOnce has a task leave a file in a first snapshot.
 func keptOnce(t *testing.T) (l *lab, first string) {
 	t.Helper()
 	l = newLab(t).kept()
-	e := l.anew(t)
-	run(t, e, "echo one >~/f")
-	shut(t, e)
+	e := cloudtest.Open(t, l)
+	envtest.Output(t, e, "echo one >~/f")
+	envtest.Shut(t, e)
 	return l, l.left(t, "direct:test")
 }
 
@@ -30,10 +32,10 @@ func TestSnapshot_OneThatFailsLeavesTheOneBefore(t *testing.T) { // CLD-6
 	l, first := keptOnce(t)
 	var said bytes.Buffer
 	l.o.Stderr = &said
-	e := l.anew(t)
-	run(t, e, "echo two >~/f")
+	e := cloudtest.Open(t, l)
+	envtest.Output(t, e, "echo two >~/f")
 	l.s.Fault("TaskSnapshotFilesystem", 1, says(codes.FailedPrecondition, "no room"))
-	shut(t, e)
+	envtest.Shut(t, e)
 	l.agree(t, 0)
 	if !strings.Contains(said.String(), "no room") || !strings.Contains(said.String(), "time before") {
 		t.Errorf("nobody is told: %q", said.String())
@@ -41,17 +43,17 @@ func TestSnapshot_OneThatFailsLeavesTheOneBefore(t *testing.T) { // CLD-6
 	if all := l.s.Snapshots(); l.left(t, "direct:test") != first || len(all) != 1 {
 		t.Errorf("recorded %q, there are %v", l.left(t, "direct:test"), all)
 	}
-	e = l.anew(t)
-	if out := run(t, e, "cat ~/f"); out != "one\n" {
+	e = cloudtest.Open(t, l)
+	if out := envtest.Output(t, e, "cat ~/f"); out != "one\n" {
 		t.Errorf("%q", out)
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 }
 
 func TestSnapshot_OneThatThereIsNoTimeForIsTakenByTheNextStart(t *testing.T) { // CLD-3
 	l, first := keptOnce(t)
-	e := l.anew(t)
-	run(t, e, "echo two >~/f")
+	e := cloudtest.Open(t, l)
+	envtest.Output(t, e, "echo two >~/f")
 	ctx, cancel := context.WithCancel(t.Context())
 	l.s.Fault("TaskSnapshotFilesystem", 1, func(ctx context.Context, _ any, _ next) (any, error) {
 		cancel()
@@ -64,29 +66,29 @@ func TestSnapshot_OneThatThereIsNoTimeForIsTakenByTheNextStart(t *testing.T) { /
 	if l.left(t, "direct:test") != first {
 		t.Error("the snapshot before is forgotten")
 	}
-	e = l.anew(t)
-	if out := run(t, e, "cat ~/f"); out != "two\n" {
+	e = cloudtest.Open(t, l)
+	if out := envtest.Output(t, e, "cat ~/f"); out != "two\n" {
 		t.Errorf("%q", out)
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 	l.agree(t, 0)
 }
 
 func TestSnapshot_OneThatCantBeDeletedIsNotUsedAgain(t *testing.T) {
 	l, first := keptOnce(t)
-	e := l.anew(t)
-	run(t, e, "echo two >~/f")
+	e := cloudtest.Open(t, l)
+	envtest.Output(t, e, "echo two >~/f")
 	l.s.Fault("ImageDelete", 1, says(codes.PermissionDenied, "not now"))
-	shut(t, e)
+	envtest.Shut(t, e)
 	l.agree(t, 0)
 	if all := l.s.Snapshots(); l.left(t, "direct:test") == first || len(all) != 2 {
 		t.Errorf("recorded %q, there are %v", l.left(t, "direct:test"), all)
 	}
-	e = l.anew(t)
-	if out := run(t, e, "cat ~/f"); out != "two\n" {
+	e = cloudtest.Open(t, l)
+	if out := envtest.Output(t, e, "cat ~/f"); out != "two\n" {
 		t.Errorf("%q", out)
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 }
 
 func TestSnapshot_APassingFaultOfTheCloudDropsNone(t *testing.T) { // CLD-6
@@ -103,11 +105,11 @@ func TestSnapshot_APassingFaultOfTheCloudDropsNone(t *testing.T) { // CLD-6
 			l.agree(t, 0)
 		}
 	}
-	e := l.anew(t)
-	if out := run(t, e, "cat ~/f"); out != "one\n" {
+	e := cloudtest.Open(t, l)
+	if out := envtest.Output(t, e, "cat ~/f"); out != "one\n" {
 		t.Errorf("%q", out)
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 }
 
 func TestSnapshot_OneThatIsRefusedIsDroppedOnceSomethingElseDoes(t *testing.T) { // CLD-6
@@ -117,11 +119,11 @@ func TestSnapshot_OneThatIsRefusedIsDroppedOnceSomethingElseDoes(t *testing.T) {
 		t.Errorf("%v; %q is left of %q", err, l.left(t, "direct:test"), first)
 	}
 	l.s.Fault("SandboxCreateV2", 1, says(codes.FailedPrecondition, "the image is damaged"))
-	e := l.anew(t)
+	e := cloudtest.Open(t, l)
 	if notes := strings.Join(e.Info().Notes, "\n"); !strings.Contains(notes, first) || !strings.Contains(notes, "damaged") || l.left(t, "direct:test") != "" {
 		t.Errorf("%s; %q is left", notes, l.left(t, "direct:test"))
 	}
-	shut(t, e)
+	envtest.Shut(t, e)
 	l.agree(t, 0)
 }
 

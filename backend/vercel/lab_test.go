@@ -90,10 +90,10 @@ func (l *lab) agree(t testing.TB, running int) { t.Helper(); cloudtest.Agree(t, 
 
 func run(t testing.TB, e environment.Environment, script string) string {
 	t.Helper()
-	return cloudtest.Output(t, e, script)
+	return envtest.Output(t, e, script)
 }
 
-func shut(t testing.TB, e environment.Environment) { t.Helper(); cloudtest.Shut(t, e) }
+func shut(t testing.TB, e environment.Environment) { t.Helper(); envtest.Shut(t, e) }
 
 func TestVercel_RunsACommandThereAndLeavesNothing(t *testing.T) { // CLD-1
 	l := newLab(t)

@@ -2,13 +2,10 @@ package cloudtest
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/hermes-runtime/hermes/environment"
 )
@@ -21,24 +18,6 @@ func Open(t testing.TB, l Lab) environment.Environment {
 		t.Fatal(err)
 	}
 	return e
-}
-
-// Output runs a script.
-func Output(t testing.TB, e environment.Environment, script string) string {
-	t.Helper()
-	var out bytes.Buffer
-	if _, err := e.Run(context.Background(), environment.Command{Script: script, Output: &out, Timeout: time.Minute}); err != nil {
-		t.Fatalf("%s: %v", script, err)
-	}
-	return out.String()
-}
-
-// Shut closes a place.
-func Shut(t testing.TB, e environment.Environment) {
-	t.Helper()
-	if err := e.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
 }
 
 // varRuntime makes the program that runs the tests a runtime: the value is its HERMES_HOME.
