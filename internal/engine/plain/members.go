@@ -13,8 +13,9 @@ import (
 )
 
 // lookForMembers prints the members of a group: those in the session of its shell, and those that carry its mark. Everything it needs is
-// built into shells: where nothing can be started any more it still works. KILL is sent until nobody is seen, up to a bound: who forks
-// meanwhile is seen by the next look. S, M and K are set before it.
+// built into shells: where nothing can be started any more it still works. TERM is sent to all at once, the shell of the session first: one
+// that outlived what it waits for would tell of that in its output. KILL is sent until nobody is seen, up to a bound: who forks meanwhile is
+// seen by the next look. S, M and K are set before it.
 const lookForMembers = `look() { F=; for p in /proc/[0-9]*; do p=${p#/proc/}
 [ "$p" = "$$" ] && continue
 { read -r st </proc/$p/stat; } 2>/dev/null || continue
@@ -23,10 +24,11 @@ hit=; if [ -n "$S" ] && [ "$4" = "$S" ]; then hit=1; else
 { while IFS= read -r l || [ -n "$l" ]; do case $l in *"HERMES_GROUP=$M"*) hit=1; break;; esac; l=; done </proc/$p/environ; } 2>/dev/null
 fi
 [ -n "$hit" ] || continue
-F="$F $p"
+if [ "$p" = "$S" ]; then F="$p $F"; else F="$F $p"; fi
 case $K in '') printf '%s ' "$p"; { tr '\0' ' ' </proc/$p/cmdline; } 2>/dev/null; echo;;
-TERM) kill -TERM "$p"; kill -CONT "$p"; echo "$p";; *) kill -KILL "$p";; esac 2>/dev/null
-done; }
+TERM) echo "$p";; *) kill -KILL "$p";; esac 2>/dev/null
+done
+[ "$K" = TERM ] && [ -n "$F" ] && { kill -TERM $F; kill -CONT $F; } 2>/dev/null; return 0; }
 again() { i=0; while [ -n "$F" ] && [ $i -lt 50 ]; do i=$((i+1)); look; done; }
 `
 
