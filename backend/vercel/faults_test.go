@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,22 @@ func TestFaults_EachGivesTheErrorThatItShould(t *testing.T) { // CON-2, CON-3, C
 			})
 		}
 	}
+}
+
+func TestFaults_LackNothing(t *testing.T) {
+	cloudtest.Complete(t, slices.Concat(credentials(), starting(""), ending(), working(""), underTheEngine()), map[string][]string{
+		"expired token":                 {"a token that has expired", "a token that the server calls expired", "the token expires under a command"},
+		"429 with Retry-After":          {"429 with Retry-After", "429 for an hour"},
+		"429 without Retry-After":       {"429 without", "429 for a command"},
+		"500 in the middle of a stream": {"500 in the middle of a stream", "500 in the middle of a stream, and of its log"},
+		"sandbox gone":                  {"gone while it starts", "the sandbox is deleted under a command", "the sandbox was deleted before a command"},
+		"quota reached":                 {"quota reached"},
+		"slow start":                    {"slow start", "a start without an end"},
+		"clock skew":                    {"429 by a clock that is wrong", "a server whose clock is a day ahead"},
+		"half-open connection":          {"half-open", "a stream that falls silent"},
+		"duplicate create":              {"500 although it was made", "a conflict with oneself", "a conflict with somebody else"},
+		"unknown state":                 {"a state that nobody knows"},
+	})
 }
 
 var unavailable = environment.ErrUnavailable
