@@ -142,10 +142,8 @@ func accessOf(variable func(string) string) (*access, error) {
 	default:
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "use Daytona", Err: errors.New("no credentials: set " + wanted)}
 	}
-	for _, v := range []string{key, jwt, org} {
-		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return nil, badCredential()
-		}
+	if err := errors.Join(cloud.Credential(varKey, key), cloud.Credential(varJWT, jwt), cloud.Credential(varOrg, org)); err != nil {
+		return nil, err
 	}
 	base, err := cloud.Base(varURL, cmp.Or(variable(varURL), defaultURL))
 	if err != nil {
@@ -156,8 +154,4 @@ func accessOf(variable func(string) string) (*access, error) {
 		a.account = cloud.Account(org) // tokens change from login to login
 	}
 	return a, nil
-}
-
-func badCredential() error {
-	return &environment.Error{Kind: environment.ErrConfig, Op: wanted, Err: errors.New("a value holds a character that no credential has")}
 }

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +81,9 @@ func accountOf(variable func(string) string) (*account, error) {
 		from = "server_url of " + path
 	}
 	a := &account{profile: p}
-	a.ID, a.Secret = cmp.Or(variable(varID), p.ID), cmp.Or(variable(varSecret), p.Secret)
+	if id, secret := variable(varID), variable(varSecret); id != "" || secret != "" { // they go together: half of one account is none of another
+		a.ID, a.Secret = id, secret
+	}
 	a.Environment = cmp.Or(variable(varEnvironment), p.Environment)
 	switch {
 	case a.ID == "" && a.Secret == "":
@@ -89,8 +93,8 @@ func accountOf(variable func(string) string) (*account, error) {
 	case a.Secret == "":
 		return nil, &environment.Error{Kind: environment.ErrUnavailable, Op: "use Modal", Err: errors.New(varID + " is set without " + varSecret)}
 	}
-	if strings.ContainsFunc(a.ID+a.Secret+a.Environment, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return nil, &environment.Error{Kind: environment.ErrConfig, Op: wanted, Err: errors.New("a value holds a character that no credential has")}
+	if err := errors.Join(cloud.Credential(varID, a.ID), cloud.Credential(varSecret, a.Secret), cloud.Credential(varEnvironment, a.Environment)); err != nil {
+		return nil, err
 	}
 	u, err := cloud.Base(from, cmp.Or(variable(varServer), p.Server, defaultServer))
 	if err == nil && u.Path != "" {
@@ -131,12 +135,14 @@ func profileOf(variable func(string) string) (path string, p profile, err error)
 	}
 	name := variable(varProfile)
 	if name == "" {
-		for _, p := range all {
-			if p.Active {
-				return path, p, nil
-			}
+		active := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(n string) bool { return !all[n].Active })
+		switch len(active) {
+		case 0:
+			return path, p, nil
+		case 1:
+			return path, all[active[0]], nil
 		}
-		return path, p, nil
+		return path, p, bad(fmt.Errorf("the profiles %s are all active; name one by %s", strings.Join(active, ", "), varProfile))
 	}
 	p, ok := all[name]
 	if !ok && (variable(varID) == "" || variable(varSecret) == "") {

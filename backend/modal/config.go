@@ -82,6 +82,10 @@ func (c *Config) check(overrides map[string]string) error {
 		return badConfig("modal_image", fmt.Errorf("%q is no name of an image", image))
 	case c.Timeout < time.Second || c.Timeout > maxTimeout || c.Timeout%time.Second != 0:
 		return badConfig("modal_timeout", fmt.Errorf("%v is not allowed: Modal ends every sandbox after 1 to %d whole seconds", c.Timeout, int(maxTimeout.Seconds())))
+	case c.CPU <= 0:
+		return badConfig("container_cpu", errors.New("0 would bound nothing, and Modal charges for what is used; say how many processors, or parts of one"))
+	case c.MemoryMB <= 0:
+		return badConfig("container_memory", errors.New("0 would bound nothing, and Modal charges for what is used; say how many MB"))
 	}
 	return brought.CheckMode(c.Resident)
 }

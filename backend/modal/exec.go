@@ -11,8 +11,6 @@ import (
 	"time"
 
 	sdk "github.com/modal-labs/modal-client/go"
-
-	"github.com/hermes-runtime/hermes/environment"
 )
 
 // apart runs the script $1 in a session of its own, if that is to be had there.
@@ -30,13 +28,17 @@ func (m *machine) Exec(ctx context.Context, script string, stdin io.Reader, stdo
 	if d, ok := ctx.Deadline(); ok {
 		how.Timeout = time.Until(d).Truncate(time.Second) + time.Second + backstop
 	}
+	if m.life.Err() != nil {
+		return -1, m.unbegun(ctx, context.Cause(m.life))
+	}
 	starting, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(m.life, func() { cancel(context.Cause(m.life)) })()
 	p, err := m.sb.Exec(starting, []string{"sh", "-c", apart, "sh", script}, how)
 	if err != nil {
+		heard := !refused(err) && !errors.As(err, new(sdk.ConflictError)) // or may have been; a conflict is that it has ended
 		err = m.reason(ctx, err)
 		cancel(nil)
-		if stdin == nil && !errors.Is(err, environment.ErrGone) {
+		if stdin == nil && heard {
 			return -1, m.lost(ctx, err)
 		}
 		return -1, m.unbegun(ctx, err) // with input it waits for its program, which it is never given

@@ -138,6 +138,14 @@ func reaching() []trial {
 		{Name: "half of the credentials", Set: func(l *lab) { delete(l.vars, "MODAL_TOKEN_ID") }, Opens: unavailable, Says: "MODAL_TOKEN_ID", Check: asked(0)},
 		{Name: "a profile does", Set: profile("[a]\nactive = true\n" + good), Made: 1, Ran: 1},
 		{Name: "a profile that isn't there", Set: func(l *lab) { profile("[a]\n" + good)(l); l.vars["MODAL_PROFILE"] = "b" }, Opens: environment.ErrConfig, Says: `no profile "b"`},
+		{Name: "half of the credentials beside a profile", Set: func(l *lab) {
+			profile("[a]\nactive = true\n" + good)(l)
+			l.vars["MODAL_TOKEN_ID"] = modaltest.ID
+		}, Opens: unavailable, Says: "MODAL_TOKEN_ID is set without MODAL_TOKEN_SECRET", Check: asked(0)},
+		{Name: "two active profiles", Set: profile("[b]\nactive = true\n[a]\nactive = true\n" + good), Opens: environment.ErrConfig, Says: "the profiles a, b are all active"},
+		{Name: "a credential with a line break", Set: func(l *lab) { l.vars["MODAL_TOKEN_ID"] += "\n" }, Opens: environment.ErrConfig, Says: "MODAL_TOKEN_ID"},
+		{Name: "no bound for processors", Set: func(l *lab) { l.config.CPU = 0 }, Opens: environment.ErrConfig, Says: "container_cpu"},
+		{Name: "no bound for memory", Set: func(l *lab) { l.config.MemoryMB = 0 }, Opens: environment.ErrConfig, Says: "container_memory"},
 		{Name: "a profile that can't be read", Set: profile("[a]\ntoken_secret = \"" + modaltest.Secret), Opens: environment.ErrConfig, Says: ".modal.toml"},
 		{Name: "not https", Set: func(l *lab) { l.vars["MODAL_SERVER_URL"] = "http://modal.example" }, Opens: environment.ErrConfig, Says: "MODAL_SERVER_URL"},
 		{Name: "a profile without https", Set: func(l *lab) {

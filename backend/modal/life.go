@@ -104,7 +104,9 @@ func (s *service) Make(ctx context.Context, o sandbox.Order) (b sandbox.Box, beg
 	}
 	if b, begun, err = s.makeFrom(ctx, app, s.image, o); err == nil && left != "" {
 		b.Notes = []string{fmt.Sprintf("the files that this task left in %s can't be used; it begins anew from %s: %v", left, s.image, s.told(bad))}
-		err = s.files.Drop(ctx, s.key(), left)
+		if err = s.files.Drop(ctx, s.key(), left); err == nil {
+			s.forget(ctx, left) // it may be there and of no use
+		}
 	}
 	return b, begun, err
 }

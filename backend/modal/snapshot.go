@@ -84,11 +84,12 @@ func (s *service) End(ctx context.Context, r cloud.Record) error {
 	case err != nil:
 		s.warn(fmt.Sprintf("the files of sandbox %s can't be kept, and it is ended all the same; the task has those of the time before: %v", r.Name, s.told(err)))
 	}
-	if err := s.terminate(ctx, sb); err != nil {
-		return err
-	}
-	if old != "" {
+	err = s.terminate(ctx, sb)
+	if old != "" { // however that went: nothing refers to it any more
 		s.forget(ctx, old)
+	}
+	if err != nil {
+		return err
 	}
 	return goneError(r.Name, "its files are kept, and it was ended")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/hermes-runtime/hermes/environment"
 	"github.com/hermes-runtime/hermes/environment/envtest"
@@ -89,6 +90,23 @@ func TestSnapshot_OneThatCantBeDeletedIsNotUsedAgain(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	envtest.Shut(t, e)
+}
+
+func TestSnapshot_TheOneBeforeIsDeletedHoweverTheSandboxEnds(t *testing.T) {
+	l, first := keptOnce(t)
+	e := cloudtest.Open(t, l)
+	envtest.Output(t, e, "echo two >~/f")
+	l.s.Fault("SandboxTerminateV2", 1, func(ctx context.Context, _ any, do next) (any, error) {
+		if _, err := do(ctx); err != nil {
+			t.Error(err)
+		}
+		return nil, status.Error(codes.NotFound, "it has ended meanwhile")
+	})
+	envtest.Shut(t, e)
+	l.agree(t, 0)
+	if all := l.s.Snapshots(); len(all) != 1 || all[0] == first || l.left(t, "direct:test") != all[0] {
+		t.Errorf("recorded %q, there are %v", l.left(t, "direct:test"), all)
+	}
 }
 
 func TestSnapshot_APassingFaultOfTheCloudDropsNone(t *testing.T) { // CLD-6

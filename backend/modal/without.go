@@ -12,7 +12,7 @@ import (
 // usable says what this build lacks.
 func usable(environment.OpenOptions) error {
 	return &environment.Error{Kind: environment.ErrUnavailable, Op: "use Modal",
-		Err: errors.New("this hermes was built without Modal's client, which adds 16 MB; build one that has it: go build -tags modal ./cmd/hermes")}
+		Err: errors.New("this hermes was built without Modal's client, which adds 16 MB; build one that has it: go build -tags modal -o bin/hermes ./cmd/hermes")}
 }
 
 func open(ctx context.Context, o environment.OpenOptions) (environment.Environment, error) {

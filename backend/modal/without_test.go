@@ -15,11 +15,11 @@ func TestBuild_WithoutTheTagItSaysHowToGetIt(t *testing.T) {
 	o := environment.OpenOptions{Config: b.Config(), HermesHome: t.TempDir()}
 	_, err := b.Open(t.Context(), o)
 	for what, err := range map[string]error{"check": b.Check(t.Context(), o), "open": err} {
-		if !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "go build -tags modal ./cmd/hermes") {
+		if !errors.Is(err, environment.ErrUnavailable) || !strings.Contains(err.Error(), "go build -tags modal -o bin/hermes ./cmd/hermes") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if lines := strings.Join(b.Probe(t.Context(), o), "\n"); !strings.Contains(lines, "go build -tags modal ./cmd/hermes") {
+	if lines := strings.Join(b.Probe(t.Context(), o), "\n"); !strings.Contains(lines, "go build -tags modal -o bin/hermes ./cmd/hermes") {
 		t.Errorf("probe: %s", lines)
 	}
 }

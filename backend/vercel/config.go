@@ -115,17 +115,18 @@ func noAccess(format string, args ...any) error {
 
 // accessOf reads the credentials. A token of a login (OIDC) says itself which team and project it is for.
 func accessOf(c *Config, variable func(string) string) (*access, error) {
-	token, a := variable(varOIDC), &access{}
+	from, token, a := varOIDC, variable(varOIDC), &access{}
 	if token != "" {
 		claims, err := claimsOf(token)
 		switch {
 		case err != nil:
 			return nil, noAccess("%s %w", varOIDC, err)
 		case claims.Ends != 0 && time.Now().Unix() >= claims.Ends:
-			return nil, noAccess("%s expired at %s; get another one (vercel env pull)", varOIDC, time.Unix(claims.Ends, 0).UTC().Format(time.RFC3339))
+			return nil, noAccess("%s expired at %s; get another one (vercel env pull), or unset it to use %s", varOIDC, time.Unix(claims.Ends, 0).UTC().Format(time.RFC3339), varToken)
 		}
 		a.team, a.project = claims.Team, claims.Project
 	} else {
+		from = varToken
 		token, a.team, a.project = variable(varToken), variable(varTeam), variable(varProject)
 		var missing []string
 		for _, v := range []struct{ name, value string }{{varToken, token}, {varTeam, a.team}, {varProject, a.project}} {
@@ -141,10 +142,8 @@ func accessOf(c *Config, variable func(string) string) (*access, error) {
 			return nil, noAccess("%s not set", strings.Join(missing, " and "))
 		}
 	}
-	for _, v := range []string{token, a.team, a.project} {
-		if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return nil, &environment.Error{Kind: environment.ErrConfig, Op: wanted, Err: errors.New("a value holds a character that no credential has")}
-		}
+	if err := errors.Join(cloud.Credential(from, token), cloud.Credential(varTeam, a.team), cloud.Credential(varProject, a.project)); err != nil {
+		return nil, err
 	}
 	base, err := cloud.Base("terminal.vercel_api_url", cmp.Or(c.URL, defaultURL))
 	if err != nil {

@@ -223,6 +223,28 @@ func TestAPI_AServerThatSaysNothingIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestPulse_ACommandWaitsForASignWithinBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := cloud.StartPulse(cloud.PulseOptions{Idle: 15 * time.Minute, Beat: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
+		defer p.Stop()
+		defer p.Use(t.Context())()
+		time.Sleep(5*time.Minute + time.Second) // one is under way
+		begun := time.Now()
+		time.Sleep(4 * time.Minute)
+		defer p.Use(t.Context())()
+		if took := time.Since(begun); took > 4*time.Minute+5*time.Second {
+			t.Errorf("it waits for %v", took)
+		}
+		called, cancel := context.WithCancel(t.Context())
+		cancel()
+		begun = time.Now()
+		defer p.Use(called)()
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("one that is called off waits for %v", took)
+		}
+	})
+}
+
 func TestPulse_BeatsWhileSomethingRunsAndOnlyThen(t *testing.T) { // CLD-2
 	synctest.Test(t, func(t *testing.T) {
 		var beats atomic.Int32

@@ -186,7 +186,7 @@ func full(running []Record, max int) error {
 	for _, r := range running {
 		names = append(names, r.Name)
 	}
-	return &environment.Error{Kind: environment.ErrUnavailable, Op: "make another place", Err: fmt.Errorf("%d are running or may be, and terminal.max_sandboxes allows %d: %s; end one of them, or allow more", len(running), max, strings.Join(names, ", "))}
+	return &environment.Error{Kind: environment.ErrUnavailable, Op: "make another place", Err: fmt.Errorf("%d are running or may be, and terminal.max_sandboxes allows %d: %s; end one of them, or allow more: hermes doctor says how, and which are gone", len(running), max, strings.Join(names, ", "))}
 }
 
 // Record is the place as it stood when it was recorded or changed last.

@@ -15,8 +15,8 @@ type Pulse struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	signing sync.Mutex
-	signed  time.Time // when the last sign was given, or failed; at first the start, which is one
+	signing chan struct{} // holds one while a sign is given, or looked after
+	signed  time.Time     // when the last sign was given, or failed; at first the start, which is one
 }
 
 // signTime bounds the sign of use that comes before a command.
@@ -36,7 +36,7 @@ func StartPulse(o PulseOptions) *Pulse {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pulse{o: o, stop: cancel, signed: time.Now()}
+	p := &Pulse{o: o, stop: cancel, signing: make(chan struct{}, 1), signed: time.Now()}
 	p.work.Go(func() { p.beat(ctx) })
 	return p
 }
@@ -49,16 +49,20 @@ func (p *Pulse) Use(ctx context.Context) (done func()) {
 	return sync.OnceFunc(func() { p.uses.Add(-1) })
 }
 
-// sign gives a sign of use, unless one was given for less time ago than that.
+// sign gives a sign of use within limit, unless one was given for less time ago than that.
 func (p *Pulse) sign(ctx context.Context, limit, ago time.Duration) {
-	p.signing.Lock()
-	defer p.signing.Unlock()
+	one, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	select {
+	case p.signing <- struct{}{}:
+	case <-one.Done(): // another one is being given all the while
+		return
+	}
+	defer func() { <-p.signing }()
 	if time.Since(p.signed) < ago {
 		return
 	}
 	p.signed = time.Now()
-	one, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	if err := p.o.Beat(one); err != nil && ctx.Err() == nil {
 		p.o.Log.Warn("the cloud can't be told that a sandbox is in use; it may stop it", "error", err)
 	}
